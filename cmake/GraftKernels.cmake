@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+#
+# Micro-kernels: one object library for each instruction set, with its flags, all in one shared library. Contraction of
+# products and sums is on here (fast): results have bounds.
+set(GRAFT_ISA_FLAGS_scalar "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+    set(GRAFT_ISAS scalar avx2 avx512 avx512vnni avx512bf16 amx)
+    set(GRAFT_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
+    set(GRAFT_ISA_FLAGS_avx512 ${GRAFT_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd)
+    set(GRAFT_ISA_FLAGS_avx512vnni ${GRAFT_ISA_FLAGS_avx512} -mavx512vnni -mavx512vbmi)
+    set(GRAFT_ISA_FLAGS_avx512bf16 ${GRAFT_ISA_FLAGS_avx512vnni} -mavx512bf16)
+    set(GRAFT_ISA_FLAGS_amx ${GRAFT_ISA_FLAGS_avx512bf16} -mamx-tile -mamx-int8 -mamx-bf16)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    set(GRAFT_ISAS scalar neon)
+    set(GRAFT_ISA_FLAGS_neon "")
+else()
+    set(GRAFT_ISAS scalar)
+endif()
+
+function(graft_add_kernels target folder)
+    foreach(isa ${GRAFT_ISAS})
+        file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${isa}/*.c)
+        if(sources)
+            add_library(kernel-${isa} OBJECT ${sources})
+            graft_target(kernel-${isa})
+            target_include_directories(kernel-${isa} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/module
+                                       ${CMAKE_SOURCE_DIR}/cpu ${CMAKE_SOURCE_DIR}/src)
+            if(NOT isa STREQUAL "scalar")
+                target_compile_options(kernel-${isa} PRIVATE -O3 -ffp-contract=fast ${GRAFT_ISA_FLAGS_${isa}})
+            endif()
+            target_sources(${target} PRIVATE $<TARGET_OBJECTS:kernel-${isa}>)
+            list(APPEND objects $<TARGET_OBJECTS:kernel-${isa}>)
+        endif()
+    endforeach()
+    set(GRAFT_KERNEL_OBJECTS ${objects} PARENT_SCOPE)
+endfunction()

@@ -34,7 +34,8 @@ function(graft_library target)
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                          LINKER_LANGUAGE CXX)
+                          LINKER_LANGUAGE CXX LINK_DEPENDS ${GRAFT_EXPORTS})
+    target_link_options(${target} PRIVATE -Wl,--version-script=${GRAFT_EXPORTS})
     if(GGML_MAX_NAME)
         target_compile_definitions(${target} PUBLIC GGML_MAX_NAME=${GGML_MAX_NAME})
     endif()

@@ -138,6 +138,16 @@ static enum ggml_status parallel(ggml_backend_t backend, ggml_ext_cpu_fn fn, voi
     return status;
 }
 
+/* "graft_cpu_kernels": the micro-kernel chosen for the i-th slot; returns the number of slots. */
+static size_t chosen_kernels(size_t i, const char ** slot, const char ** isa) {
+    enum cpu_isa chosen;
+    const size_t n = cpu_kernels_chosen(i, slot, &chosen);
+    if (i < n) {
+        *isa = cpu_isa_name(chosen);
+    }
+    return n;
+}
+
 static const struct {
     const char * name;
     void (*fn)(void);
@@ -153,6 +163,7 @@ static const struct {
     { "ggml_threadpool_new", (void (*)(void)) ggml_threadpool_new },
     { "ggml_threadpool_free", (void (*)(void)) ggml_threadpool_free },
     { "ggml_ext_cpu_parallel_v1", (void (*)(void)) parallel },
+    { "graft_cpu_kernels", (void (*)(void)) chosen_kernels },
 };
 
 static void * reg_proc_address(ggml_backend_reg_t reg, const char * name) {

@@ -72,7 +72,7 @@ def configure(build, *options):
 
 def programs(build):
     folder = os.path.join(build, "bin")
-    names = [n for n in sorted(os.listdir(folder)) if re.match(r"^(base|type|graph|op|gguf|device|plan|ext|cpu|kernel|cli)_", n)]
+    names = [n for n in sorted(os.listdir(folder)) if re.match(r"^(base|type|graph|op|gguf|device|plan|ext|cpu|kernel|abi|cli)_", n)]
     return [os.path.join(folder, n) for n in names]
 
 
@@ -158,7 +158,7 @@ def corpus(total):
     cc = "clang-16" if shutil.which("clang-16") else "clang"
     build = os.path.join(ROOT, "build-fuzz")
     if not configure(build, "-DGRAFT_FUZZ=ON", "-DGRAFT_TESTS=OFF", f"-DCMAKE_C_COMPILER={cc}",
-                     f"-DCMAKE_CXX_COMPILER={cc.replace('clang', 'clang++')}", "-DGRAFT_SANITIZE=address,undefined"):
+                     f"-DCMAKE_CXX_COMPILER={cc.replace('clang', 'clang++')}", "-DGRAFT_SANITIZE=fuzzer-no-link,address,undefined"):
         total.failed += 1
         total.failures.append("fuzz/build")
         return

@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "device/hooks.h"
 #include "ext/plan.h"
+#include "op/op.h"
 
 static bool is_task(const struct graft_step * step) {
     return step->kernel != NULL && step->kernel->task != NULL;
@@ -100,6 +101,7 @@ static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph
 __attribute__((constructor)) void ext_install_hooks(void) {
     device_hooks.supports      = graft_device_has_kernel;
     device_hooks.graph_compute = graph_compute;
+    op_desc_hook               = ggml_ext_op_name;
 }
 
 enum ggml_status ggml_ext_graph_plan(ggml_backend_t backend, struct ggml_cgraph * graph, ggml_ext_plan_fn visit,

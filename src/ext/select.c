@@ -7,7 +7,6 @@
 #include "device/device.h"
 #include "ext/ext.h"
 #include "ggml-impl.h"
-#include "type/type.h"
 
 /* Queries in progress on this thread: the same question from inside `supports` answers no. */
 static _Thread_local struct query {
@@ -40,17 +39,10 @@ static bool row_supports(const struct ext_kernel * row, ggml_backend_dev_t devic
     return yes;
 }
 
-static bool touches_added_type(const struct ggml_tensor * node) {
-    bool added = (int) node->type >= GGML_EXT_TYPE_FIRST;
-    for (int k = 0; k < GGML_MAX_SRC && !added; k++) {
-        added = node->src[k] != NULL && (int) node->src[k]->type >= GGML_EXT_TYPE_FIRST;
-    }
-    return added;
-}
-
-/* Does the module's own graph code run the node? Never asked about what it cannot know. */
+/* Does the module's own graph code run the node? Not asked about extension nodes; device_native_supports sees to
+ * added number formats. */
 static bool module_supports(ggml_backend_dev_t device, const struct ggml_tensor * node, const struct ext_op * op) {
-    return op == NULL && !touches_added_type(node) && device_native_supports(device, node);
+    return op == NULL && device_native_supports(device, node);
 }
 
 static struct ext_kernel * forced(const struct ext_list * list, ggml_backend_dev_t device, const struct ggml_tensor * node,

@@ -3,6 +3,7 @@
  * ADD, SUB, MUL, DIV: arithmetic value by value; the second operand is repeated to the shape of the first.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 static enum ggml_status check_repeats(const struct ggml_tensor * node) {
     OP_REQUIRE(ggml_can_repeat(node->src[1], node->src[0]),
@@ -35,6 +36,44 @@ static struct op_cost cost_binary(const struct ggml_tensor * node) {
     return op_cost_per_value(node, 1.0);
 }
 
+static void backward_add(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    op_grad_add(pass, node->src[0], grad);
+    if (op_grad_needed(pass, node->src[1])) {
+        op_grad_add(pass, node->src[1], op_term_folded(pass, grad, node->src[1]));
+    }
+}
+
+static void backward_sub(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    op_grad_add(pass, node->src[0], grad);
+    if (op_grad_needed(pass, node->src[1])) {
+        op_grad_sub(pass, node->src[1], op_term_folded(pass, grad, node->src[1]));
+    }
+}
+
+static void backward_mul(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    struct ggml_tensor * a = node->src[0];
+    struct ggml_tensor * b = node->src[1];
+    if (op_grad_needed(pass, a)) {
+        op_grad_add(pass, a, ggml_mul(pass->ctx, grad, b));
+    }
+    if (op_grad_needed(pass, b)) {
+        op_grad_add(pass, b, op_term_folded(pass, ggml_mul(pass->ctx, grad, a), b));
+    }
+}
+
+/* d(a / b) = da / b - (a / b) db / b */
+static void backward_div(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    struct ggml_tensor * a = node->src[0];
+    struct ggml_tensor * b = node->src[1];
+    if (op_grad_needed(pass, a)) {
+        op_grad_add(pass, a, ggml_div(pass->ctx, grad, b));
+    }
+    if (op_grad_needed(pass, b)) {
+        struct ggml_tensor * by_b = ggml_mul(pass->ctx, grad, ggml_div(pass->ctx, node, b));
+        op_grad_sub(pass, b, op_term_folded(pass, by_b, b));
+    }
+}
+
 #define BINARY_ROW(basename, constant, symbol_text, check_fn) \
     const struct op_row op_row_##basename = {                 \
         .op            = GGML_OP_##constant,                  \
@@ -43,6 +82,7 @@ static struct op_cost cost_binary(const struct ggml_tensor * node) {
         .n_src_min     = 2,                                   \
         .n_src_max     = 2,                                   \
         .check         = check_fn,                            \
+        .backward      = backward_##basename,                 \
         .inplace_alloc = true,                                \
         .cost          = cost_binary,                         \
     };

@@ -101,7 +101,7 @@ bool op_span_bytes(const struct ggml_tensor * t, size_t * bytes) {
 bool op_window_extent(int64_t in, int64_t k, int32_t stride, int32_t padding, int32_t dilation, int64_t * out) {
     int64_t reach; /* of the taps beyond the first */
     int64_t free;
-    if (stride < 1 || dilation < 0 || in < 0 || k < 1 || !base_int64_mul(dilation, k - 1, &reach) ||
+    if (stride < 1 || dilation < 0 || in < 0 || k < 0 || !base_int64_mul(dilation, k - 1, &reach) ||
         !base_int64_add(in, 2 * (int64_t) padding, &free) || !base_int64_add(free, -reach - 1, &free)) {
         return false;
     }

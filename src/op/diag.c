@@ -3,6 +3,7 @@
  * DIAG, DIAG_MASK_INF, DIAG_MASK_ZERO, TRI: matrices made or cut along the diagonal.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 static enum ggml_status shape_diag(const struct ggml_tensor * node, int64_t ne[GGML_MAX_DIMS]) {
     const struct ggml_tensor * a = node->src[0];
@@ -33,6 +34,13 @@ struct ggml_tensor * ggml_diag(struct ggml_context * ctx, struct ggml_tensor * a
     return op_commit(&draft);
 }
 
+/* What was replaced has no influence. */
+static void backward_mask(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_diag_mask_zero(pass->ctx, grad, op_get_i32(node, 0)));
+    }
+}
+
 #define MASK_ROW(basename, constant)          \
     const struct op_row op_row_##basename = { \
         .op            = GGML_OP_##constant,  \
@@ -41,6 +49,7 @@ struct ggml_tensor * ggml_diag(struct ggml_context * ctx, struct ggml_tensor * a
         .n_src_min     = 1,                   \
         .n_src_max     = 1,                   \
         .check         = op_check_like_src0,  \
+        .backward      = backward_mask,       \
         .inplace_alloc = true,                \
     };
 MASK_ROW(diag_mask_inf, DIAG_MASK_INF)

@@ -3,6 +3,14 @@
  * DUP, CPY, CONT: values moved to another place, layout, shape or type. One kernel serves the three.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
+
+/* All three pass values on, in another shape perhaps. */
+static void backward(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], op_term_reshaped(pass, grad, node->src[0]));
+    }
+}
 
 const struct op_row op_row_dup = {
     .op        = GGML_OP_DUP,
@@ -11,6 +19,7 @@ const struct op_row op_row_dup = {
     .n_src_min = 1,
     .n_src_max = 1,
     .check     = op_check_like_src0,
+    .backward  = backward,
 };
 
 struct ggml_tensor * ggml_dup(struct ggml_context * ctx, struct ggml_tensor * a) {
@@ -39,12 +48,14 @@ static enum ggml_status check_cpy(const struct ggml_tensor * node) {
 }
 
 const struct op_row op_row_cpy = {
-    .op        = GGML_OP_CPY,
-    .name      = "CPY",
-    .symbol    = "x-\\>y",
-    .n_src_min = 1,
-    .n_src_max = 2,
-    .check     = check_cpy,
+    .op         = GGML_OP_CPY,
+    .name       = "CPY",
+    .symbol     = "x-\\>y",
+    .n_src_min  = 1,
+    .n_src_max  = 2,
+    .check      = check_cpy,
+    .backward   = backward,
+    .grad_stops = op_grad_stops_at_src1, /* what is overwritten has no influence */
 };
 
 struct ggml_tensor * ggml_cpy(struct ggml_context * ctx, struct ggml_tensor * a, struct ggml_tensor * b) {
@@ -88,6 +99,7 @@ const struct op_row op_row_cont = {
     .n_src_min = 1,
     .n_src_max = 1,
     .check     = check_cont,
+    .backward  = backward,
 };
 
 static struct ggml_tensor * build_cont(struct ggml_context * ctx, const char * builder, struct ggml_tensor * a,

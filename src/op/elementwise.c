@@ -4,6 +4,7 @@
  * members of UNARY).
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 /* Floating-point operations of a transcendental function by table or polynomial, as the cost model counts them. */
 #define FLOPS_FUNCTION 8.0
@@ -16,25 +17,56 @@ static struct op_cost cost_function(const struct ggml_tensor * node) {
     return op_cost_per_value(node, FLOPS_FUNCTION);
 }
 
-#define ELEMENTWISE_ROW(basename, constant, symbol_text, inplace, cost_fn) \
-    const struct op_row op_row_##basename = {                              \
-        .op            = GGML_OP_##constant,                               \
-        .name          = #constant,                                        \
-        .symbol        = symbol_text,                                      \
-        .n_src_min     = 1,                                                \
-        .n_src_max     = 1,                                                \
-        .check         = op_check_like_src0,                               \
-        .inplace_alloc = inplace,                                          \
-        .cost          = cost_fn,                                          \
+static void backward_sqr(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_scale(pass->ctx, ggml_mul(pass->ctx, grad, node->src[0]), 2.0f));
+    }
+}
+
+static void backward_sqrt(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_scale(pass->ctx, ggml_div(pass->ctx, grad, node), 0.5f));
+    }
+}
+
+static void backward_log(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_div(pass->ctx, grad, node->src[0]));
+    }
+}
+
+static void backward_sin(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_mul(pass->ctx, grad, ggml_cos(pass->ctx, node->src[0])));
+    }
+}
+
+static void backward_cos(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_sub(pass, node->src[0], ggml_mul(pass->ctx, grad, ggml_sin(pass->ctx, node->src[0])));
+    }
+}
+
+#define ELEMENTWISE_ROW(basename, constant, symbol_text, inplace, backward_fn, cost_fn) \
+    const struct op_row op_row_##basename = {                                           \
+        .op            = GGML_OP_##constant,                                            \
+        .name          = #constant,                                                     \
+        .symbol        = symbol_text,                                                   \
+        .n_src_min     = 1,                                                             \
+        .n_src_max     = 1,                                                             \
+        .check         = op_check_like_src0,                                            \
+        .backward      = backward_fn,                                                   \
+        .inplace_alloc = inplace,                                                       \
+        .cost          = cost_fn,                                                       \
     };
 
-ELEMENTWISE_ROW(sqr, SQR, "x^2", true, cost_arithmetic)
-ELEMENTWISE_ROW(sqrt, SQRT, "√x", true, cost_arithmetic)
-ELEMENTWISE_ROW(log, LOG, "log(x)", true, cost_function)
-ELEMENTWISE_ROW(sin, SIN, "sin(x)", false, cost_function)
-ELEMENTWISE_ROW(cos, COS, "cos(x)", false, cost_function)
-ELEMENTWISE_ROW(leaky_relu, LEAKY_RELU, "leaky_relu(x)", false, cost_arithmetic)
-ELEMENTWISE_ROW(clamp, CLAMP, "clamp(x)", true, cost_arithmetic)
+ELEMENTWISE_ROW(sqr, SQR, "x^2", true, backward_sqr, cost_arithmetic)
+ELEMENTWISE_ROW(sqrt, SQRT, "√x", true, backward_sqrt, cost_arithmetic)
+ELEMENTWISE_ROW(log, LOG, "log(x)", true, backward_log, cost_function)
+ELEMENTWISE_ROW(sin, SIN, "sin(x)", false, backward_sin, cost_function)
+ELEMENTWISE_ROW(cos, COS, "cos(x)", false, backward_cos, cost_function)
+ELEMENTWISE_ROW(leaky_relu, LEAKY_RELU, "leaky_relu(x)", false, NULL, cost_arithmetic)
+ELEMENTWISE_ROW(clamp, CLAMP, "clamp(x)", true, NULL, cost_arithmetic)
 
 #define ELEMENTWISE_BUILDERS(basename, constant)                                                        \
     struct ggml_tensor * ggml_##basename(struct ggml_context * ctx, struct ggml_tensor * a) {           \

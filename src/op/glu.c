@@ -3,6 +3,7 @@
  * GLU: an activation of one half times the other; the halves are those of a row, or two tensors.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 #define GLU_LIST(NAMED, SPECIAL)    \
     NAMED(REGLU, reglu)             \
@@ -53,6 +54,22 @@ static struct op_cost cost(const struct ggml_tensor * node) {
     return op_cost_per_value(node, 9.0);
 }
 
+/* y = silu(a) b */
+static void backward(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    struct ggml_tensor * a = node->src[0];
+    struct ggml_tensor * b = node->src[1];
+    if (ggml_get_glu_op(node) != GGML_GLU_OP_SWIGLU || b == NULL) {
+        op_grad_refuse(pass, node, "of the gated functions only SWIGLU of two tensors has a gradient");
+        return;
+    }
+    if (op_grad_needed(pass, a)) {
+        op_grad_add(pass, a, ggml_silu_back(pass->ctx, ggml_mul(pass->ctx, grad, b), a));
+    }
+    if (op_grad_needed(pass, b)) {
+        op_grad_add(pass, b, ggml_mul(pass->ctx, grad, ggml_silu(pass->ctx, a)));
+    }
+}
+
 const struct op_row op_row_glu = {
     .op        = GGML_OP_GLU,
     .name      = "GLU",
@@ -60,6 +77,7 @@ const struct op_row op_row_glu = {
     .n_src_min = 1,
     .n_src_max = 2,
     .check     = check,
+    .backward  = backward,
     .cost      = cost,
 };
 

@@ -4,6 +4,7 @@
  * kernel, source 0 of the forward forms, is read for its shape alone.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 /* Extents of the columns of a kernel moved over an image. Parameters: strides 0 1, paddings 2 3, dilations 4 5, 2-D or
  * not 6. */
@@ -38,13 +39,29 @@ static enum ggml_status check(const struct ggml_tensor * node) {
     return op_check_inferred(node, node->type, shape);
 }
 
+static bool grad_stops_at_kernel(const struct ggml_tensor * node, int k) {
+    return k == (node->op == GGML_OP_IM2COL_BACK ? 1 : 0);
+}
+
+static void backward(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    struct ggml_tensor * data = node->src[1];
+    const int32_t *      p    = node->op_params;
+    if (op_grad_needed(pass, data)) {
+        op_grad_add(
+            pass, data,
+            ggml_im2col_back(pass->ctx, grad, node->src[0], data->ne, p[0], p[1], p[2], p[3], p[4], p[5], p[6] != 0));
+    }
+}
+
 const struct op_row op_row_im2col = {
-    .op        = GGML_OP_IM2COL,
-    .name      = "IM2COL",
-    .symbol    = "im2col(x)",
-    .n_src_min = 2,
-    .n_src_max = 2,
-    .check     = check,
+    .op         = GGML_OP_IM2COL,
+    .name       = "IM2COL",
+    .symbol     = "im2col(x)",
+    .n_src_min  = 2,
+    .n_src_max  = 2,
+    .check      = check,
+    .backward   = backward,
+    .grad_stops = grad_stops_at_kernel,
 };
 
 static struct op_draft begin(struct ggml_context * ctx, enum ggml_op op, const char * builder, struct ggml_tensor * a,
@@ -75,12 +92,13 @@ static enum ggml_status check_back(const struct ggml_tensor * node) {
 }
 
 const struct op_row op_row_im2col_back = {
-    .op        = GGML_OP_IM2COL_BACK,
-    .name      = "IM2COL_BACK",
-    .symbol    = "im2col_back(x)",
-    .n_src_min = 2,
-    .n_src_max = 2,
-    .check     = check_back,
+    .op         = GGML_OP_IM2COL_BACK,
+    .name       = "IM2COL_BACK",
+    .symbol     = "im2col_back(x)",
+    .n_src_min  = 2,
+    .n_src_max  = 2,
+    .check      = check_back,
+    .grad_stops = grad_stops_at_kernel,
 };
 
 struct ggml_tensor * ggml_im2col_back(struct ggml_context * ctx, struct ggml_tensor * a, struct ggml_tensor * b,
@@ -92,15 +110,14 @@ struct ggml_tensor * ggml_im2col_back(struct ggml_context * ctx, struct ggml_ten
 }
 
 /* Parameters: strides 0 1 2, paddings 3 4 5, dilations 6 7 8, input channels 9 (ne3 is channels times batch, or times
- * output channels). */
+ * output channels; what does not fill a whole image is left out). */
 static enum ggml_status shape_3d(const struct ggml_tensor * node, int64_t ne[GGML_MAX_DIMS]) {
     const int64_t * kernel   = node->src[0]->ne;
     const int64_t * image    = node->src[1]->ne;
     const int32_t * p        = node->op_params;
     const int64_t   channels = p[9];
     int64_t         depth    = 0;
-    OP_REQUIRE(channels > 0 && image[3] % channels == 0, "ne3 of data (source 1) must be a multiple of the %d channels",
-               p[9]);
+    OP_REQUIRE(channels > 0, "%d input channels make no sense", p[9]);
     OP_REQUIRE(op_window_extent(image[0], kernel[0], p[0], p[3], p[6], &ne[1]) &&
                    op_window_extent(image[1], kernel[1], p[1], p[4], p[7], &ne[2]) &&
                    op_window_extent(image[2], kernel[2], p[2], p[5], p[8], &depth),

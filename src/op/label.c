@@ -4,6 +4,8 @@
  */
 #include "op/label.h"
 
+#include "op/check.h"
+
 enum ggml_status label_check_view(const struct ggml_tensor * node, size_t offset) {
     const struct ggml_tensor * src  = node->src[0];
     const struct ggml_tensor * root = src->view_src != NULL ? src->view_src : src;
@@ -20,6 +22,7 @@ enum ggml_status label_check_view(const struct ggml_tensor * node, size_t offset
 enum ggml_status label_check_axes(const struct ggml_tensor * node, const int32_t axes[GGML_MAX_DIMS]) {
     const struct ggml_tensor * src   = node->src[0];
     unsigned                   taken = 0;
+    OP_TRY(op_check_sane(node));
     for (int i = 0; i < GGML_MAX_DIMS; i++) {
         if (axes[i] < 0 || axes[i] >= GGML_MAX_DIMS || (taken & (1u << axes[i])) != 0) {
             return op_refuse(node, "the axes must be 0, 1, 2, 3 in any order, found %d, %d, %d, %d", axes[0], axes[1],

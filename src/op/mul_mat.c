@@ -4,6 +4,7 @@
  * dot product of a row of a and a row of b.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 /* Parameters of both products. */
 #define PARAM_HINT 1
@@ -33,6 +34,42 @@ static enum ggml_status check_mul_mat(const struct ggml_tensor * node) {
     return op_check_inferred(node, GGML_TYPE_F32, shape_mul_mat);
 }
 
+/* The sum over dimension 1 of a term. */
+static struct ggml_tensor * sum_over_1(struct op_backward * pass, struct ggml_tensor * term) {
+    if (term == NULL || term->ne[1] == 1) {
+        return term;
+    }
+    struct ggml_tensor shape = *term; /* read for its extents alone */
+    shape.ne[1]              = 1;
+    return ggml_repeat_back(pass->ctx, term, &shape);
+}
+
+/* A matrix of a serves the n consecutive matrices of the product's batch that are n times as many: sums over them. The
+ * term is [k, m, n2 a2, n3 a3], a is [k, m, a2, a3]. */
+static struct ggml_tensor * fold_batches(struct op_backward * pass, struct ggml_tensor * term, struct ggml_tensor * a) {
+    if (term == NULL || ggml_are_same_shape(term, a) || ggml_is_empty(a)) {
+        return term;
+    }
+    const int64_t        size  = a->ne[0] * a->ne[1];
+    const int64_t        outer = term->ne[3];
+    struct ggml_tensor * t =
+        ggml_reshape_4d(pass->ctx, op_term_contiguous(pass, term), size, term->ne[2] / a->ne[2], a->ne[2], outer);
+    t = ggml_reshape_3d(pass->ctx, sum_over_1(pass, t), size * a->ne[2], outer / a->ne[3], a->ne[3]);
+    return ggml_reshape(pass->ctx, sum_over_1(pass, t), a);
+}
+
+/* Y = A^T B by columns, y[m, n] = sum over k of a[k, m] b[k, n]: dA[k, m] sums over n, dB[k, n] over m. */
+static void backward_mul_mat(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    struct ggml_tensor * a = node->src[0];
+    struct ggml_tensor * b = node->src[1];
+    if (op_grad_needed(pass, a)) {
+        op_grad_add(pass, a, fold_batches(pass, ggml_out_prod(pass->ctx, b, grad), a));
+    }
+    if (op_grad_needed(pass, b)) {
+        op_grad_add(pass, b, ggml_out_prod(pass->ctx, a, ggml_transpose(pass->ctx, grad)));
+    }
+}
+
 /* A multiplication and an addition for each value of a row, for each value of the result. */
 static struct op_cost cost_dot(const struct ggml_tensor * node) {
     return op_cost_per_value(node, 2.0 * (double) node->src[0]->ne[0]);
@@ -45,6 +82,7 @@ const struct op_row op_row_mul_mat = {
     .n_src_min = 2,
     .n_src_max = 2,
     .check     = check_mul_mat,
+    .backward  = backward_mul_mat,
     .cost      = cost_dot,
 };
 

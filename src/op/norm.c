@@ -3,6 +3,7 @@
  * NORM, RMS_NORM, L2_NORM, GROUP_NORM, RMS_NORM_BACK: rows (or groups of channels) scaled to a common size.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 /* Two passes over the values: a sum of squares, a multiplication. */
 static struct op_cost cost(const struct ggml_tensor * node) {
@@ -20,23 +21,30 @@ static enum ggml_status check_back(const struct ggml_tensor * node) {
     return op_check_same_shape(node, 0, 1);
 }
 
-#define NORM_ROW(basename, constant, n_src, inplace, check_fn) \
-    const struct op_row op_row_##basename = {                  \
-        .op            = GGML_OP_##constant,                   \
-        .name          = #constant,                            \
-        .symbol        = #basename "(x)",                      \
-        .n_src_min     = n_src,                                \
-        .n_src_max     = n_src,                                \
-        .check         = check_fn,                             \
-        .inplace_alloc = inplace,                              \
-        .cost          = cost,                                 \
+static void backward_rms_norm(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_rms_norm_back(pass->ctx, grad, node->src[0], op_get_f32(node, 0)));
+    }
+}
+
+#define NORM_ROW(basename, constant, n_src, inplace, check_fn, backward_fn) \
+    const struct op_row op_row_##basename = {                               \
+        .op            = GGML_OP_##constant,                                \
+        .name          = #constant,                                         \
+        .symbol        = #basename "(x)",                                   \
+        .n_src_min     = n_src,                                             \
+        .n_src_max     = n_src,                                             \
+        .check         = check_fn,                                          \
+        .backward      = backward_fn,                                       \
+        .inplace_alloc = inplace,                                           \
+        .cost          = cost,                                              \
     };
 
-NORM_ROW(norm, NORM, 1, false, op_check_like_src0)
-NORM_ROW(rms_norm, RMS_NORM, 1, true, op_check_like_src0)
-NORM_ROW(l2_norm, L2_NORM, 1, false, op_check_like_src0)
-NORM_ROW(group_norm, GROUP_NORM, 1, false, check_group_norm)
-NORM_ROW(rms_norm_back, RMS_NORM_BACK, 2, true, check_back)
+NORM_ROW(norm, NORM, 1, false, op_check_like_src0, NULL)
+NORM_ROW(rms_norm, RMS_NORM, 1, true, op_check_like_src0, backward_rms_norm)
+NORM_ROW(l2_norm, L2_NORM, 1, false, op_check_like_src0, NULL)
+NORM_ROW(group_norm, GROUP_NORM, 1, false, check_group_norm, NULL)
+NORM_ROW(rms_norm_back, RMS_NORM_BACK, 2, true, check_back, NULL)
 
 static struct ggml_tensor * build(struct ggml_context * ctx, enum ggml_op op, const char * builder,
                                   struct ggml_tensor * a, float eps, bool inplace) {

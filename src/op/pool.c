@@ -3,6 +3,7 @@
  * POOL_1D, POOL_2D, POOL_2D_BACK: maximum or mean of windows.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 /* Windows of k that fit into `in` values with a padding on each side: trunc((in + 2 padding - k) / stride + 1), in
  * float because a padding may be a fraction. False unless there is one. */
@@ -98,6 +99,15 @@ static struct op_cost cost_2d(const struct ggml_tensor * node) {
     return op_cost_per_value(node, (double) op_get_i32(node, 1) * (double) op_get_i32(node, 2));
 }
 
+static void backward_2d(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    const int32_t * p = node->op_params;
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0],
+                    ggml_pool_2d_back(pass->ctx, grad, node->src[0], (enum ggml_op_pool) p[0], p[1], p[2], p[3], p[4],
+                                      (float) p[5], (float) p[6]));
+    }
+}
+
 const struct op_row op_row_pool_2d = {
     .op        = GGML_OP_POOL_2D,
     .name      = "POOL_2D",
@@ -105,6 +115,7 @@ const struct op_row op_row_pool_2d = {
     .n_src_min = 1,
     .n_src_max = 1,
     .check     = check_2d,
+    .backward  = backward_2d,
     .cost      = cost_2d,
 };
 

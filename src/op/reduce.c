@@ -3,6 +3,7 @@
  * SUM, SUM_ROWS, MEAN, CUMSUM, ARGMAX, COUNT_EQUAL: sums and searches along rows, or over all values.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 static enum ggml_status shape_scalar(const struct ggml_tensor * node, int64_t ne[GGML_MAX_DIMS]) {
     (void) node;
@@ -57,23 +58,42 @@ static struct op_cost cost(const struct ggml_tensor * node) {
     return cost;
 }
 
-#define REDUCE_ROW(basename, constant, symbol_text, n_src) \
-    const struct op_row op_row_##basename = {              \
-        .op        = GGML_OP_##constant,                   \
-        .name      = #constant,                            \
-        .symbol    = symbol_text,                          \
-        .n_src_min = n_src,                                \
-        .n_src_max = n_src,                                \
-        .check     = check_##basename,                     \
-        .cost      = cost,                                 \
+static void backward_sum(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    op_grad_add_scalar(pass, node->src[0], grad);
+}
+
+static void backward_sum_rows(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_repeat(pass->ctx, grad, node->src[0]));
+    }
+}
+
+static void backward_mean(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    struct ggml_tensor * a = node->src[0];
+    if (op_grad_needed(pass, a)) {
+        struct ggml_tensor * share = ggml_scale(pass->ctx, op_term_contiguous(pass, grad), 1.0f / (float) a->ne[0]);
+        op_grad_add(pass, a, ggml_repeat(pass->ctx, share, a));
+    }
+}
+
+#define REDUCE_ROW(basename, constant, symbol_text, n_src, backward_fn) \
+    const struct op_row op_row_##basename = {                           \
+        .op        = GGML_OP_##constant,                                \
+        .name      = #constant,                                         \
+        .symbol    = symbol_text,                                       \
+        .n_src_min = n_src,                                             \
+        .n_src_max = n_src,                                             \
+        .check     = check_##basename,                                  \
+        .backward  = backward_fn,                                       \
+        .cost      = cost,                                              \
     };
 
-REDUCE_ROW(sum, SUM, "Σx", 1)
-REDUCE_ROW(sum_rows, SUM_ROWS, "Σx_k", 1)
-REDUCE_ROW(mean, MEAN, "Σx/n", 1)
-REDUCE_ROW(cumsum, CUMSUM, "cumsum(x)", 1)
-REDUCE_ROW(argmax, ARGMAX, "argmax(x)", 1)
-REDUCE_ROW(count_equal, COUNT_EQUAL, "count_equal(x)", 2)
+REDUCE_ROW(sum, SUM, "Σx", 1, backward_sum)
+REDUCE_ROW(sum_rows, SUM_ROWS, "Σx_k", 1, backward_sum_rows)
+REDUCE_ROW(mean, MEAN, "Σx/n", 1, backward_mean)
+REDUCE_ROW(cumsum, CUMSUM, "cumsum(x)", 1, NULL)
+REDUCE_ROW(argmax, ARGMAX, "argmax(x)", 1, NULL)
+REDUCE_ROW(count_equal, COUNT_EQUAL, "count_equal(x)", 2, NULL)
 
 static struct ggml_tensor * build(struct ggml_context * ctx, enum ggml_op op, const char * builder,
                                   struct ggml_tensor * a, enum ggml_type type, op_shape_fn shape) {

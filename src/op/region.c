@@ -4,6 +4,7 @@
  * second; its strides and offset, in bytes, are parameters.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 #include <inttypes.h>
 
@@ -70,6 +71,37 @@ static enum ggml_status check_acc(const struct ggml_tensor * node) {
     return check_region(node);
 }
 
+/* The part of a gradient that belongs to the region, as a tensor of its own. */
+static struct ggml_tensor * region_of(struct op_backward * pass, const struct ggml_tensor * node,
+                                      struct ggml_tensor * grad) {
+    const int64_t * ne = node->src[1]->ne;
+    const int32_t * p  = node->op_params;
+    return ggml_cont(pass->ctx, ggml_view_4d(pass->ctx, grad, ne[0], ne[1], ne[2], ne[3], (size_t) p[0], (size_t) p[1],
+                                             (size_t) p[2], (size_t) p[PARAM_OFFSET]));
+}
+
+static void backward_acc(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    op_grad_add(pass, node->src[0], grad);
+    if (op_grad_needed(pass, node->src[1])) {
+        op_grad_add(pass, node->src[1], region_of(pass, node, op_term_contiguous(pass, grad)));
+    }
+}
+
+/* What was written over has no influence: its part of the gradient is zero. */
+static void backward_set(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    struct ggml_tensor * whole = op_term_contiguous(pass, grad);
+    const int32_t *      p     = node->op_params;
+    if (op_grad_needed(pass, node->src[0])) {
+        struct ggml_tensor * zeros = ggml_fill(pass->ctx, region_of(pass, node, whole), 0.0f);
+        op_grad_add(
+            pass, node->src[0],
+            ggml_set(pass->ctx, whole, zeros, (size_t) p[0], (size_t) p[1], (size_t) p[2], (size_t) p[PARAM_OFFSET]));
+    }
+    if (op_grad_needed(pass, node->src[1])) {
+        op_grad_add(pass, node->src[1], region_of(pass, node, whole));
+    }
+}
+
 const struct op_row op_row_acc = {
     .op        = GGML_OP_ACC,
     .name      = "ACC",
@@ -77,6 +109,7 @@ const struct op_row op_row_acc = {
     .n_src_min = 2,
     .n_src_max = 2,
     .check     = check_acc,
+    .backward  = backward_acc,
 };
 
 const struct op_row op_row_set = {
@@ -86,6 +119,7 @@ const struct op_row op_row_set = {
     .n_src_min = 2,
     .n_src_max = 2,
     .check     = check_set,
+    .backward  = backward_set,
 };
 
 struct region {

@@ -3,6 +3,7 @@
  * REPEAT and its gradient: a tensor laid out as tiles, and the sum over the tiles.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 static enum ggml_status check_repeat(const struct ggml_tensor * node) {
     OP_TRY(op_check_sane(node));
@@ -24,6 +25,18 @@ static struct op_cost cost_repeat_back(const struct ggml_tensor * node) {
     return cost;
 }
 
+static void backward_repeat(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_repeat_back(pass->ctx, grad, node->src[0]));
+    }
+}
+
+static void backward_repeat_back(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_repeat(pass->ctx, grad, node->src[0]));
+    }
+}
+
 const struct op_row op_row_repeat = {
     .op        = GGML_OP_REPEAT,
     .name      = "REPEAT",
@@ -31,6 +44,7 @@ const struct op_row op_row_repeat = {
     .n_src_min = 1,
     .n_src_max = 1,
     .check     = check_repeat,
+    .backward  = backward_repeat,
 };
 
 const struct op_row op_row_repeat_back = {
@@ -40,6 +54,7 @@ const struct op_row op_row_repeat_back = {
     .n_src_min = 1,
     .n_src_max = 1,
     .check     = check_repeat_back,
+    .backward  = backward_repeat_back,
     .cost      = cost_repeat_back,
 };
 

@@ -5,9 +5,11 @@
 #include "op/label.h"
 
 #include "graph/backward.h"
+#include "op/check.h"
 
 static enum ggml_status check_reshape(const struct ggml_tensor * node) {
     const struct ggml_tensor * src = node->src[0];
+    OP_TRY(op_check_sane(node));
     if (!ggml_is_contiguous(src) || !ggml_is_contiguous(node)) {
         return op_refuse(node, "source and result must be contiguous");
     }

@@ -4,6 +4,7 @@
  * multi-axis positions of vision models.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 enum {
     PARAM_N_DIMS      = 1,
@@ -61,20 +62,35 @@ static struct op_cost cost(const struct ggml_tensor * node) {
     return op_cost_per_value(node, 3.0);
 }
 
-#define ROPE_ROW(basename, constant)          \
-    const struct op_row op_row_##basename = { \
-        .op            = GGML_OP_##constant,  \
-        .name          = #constant,           \
-        .symbol        = #basename "(x)",     \
-        .n_src_min     = 2,                   \
-        .n_src_max     = 3,                   \
-        .check         = check,               \
-        .inplace_alloc = true,                \
-        .cost          = cost,                \
+/* A rotation's inverse, with the same parameters. */
+static void backward_rope(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        struct op_draft draft = op_begin(pass->ctx, GGML_OP_ROPE_BACK, "ggml_rope_ext_back");
+        op_src(&draft, 0, grad);
+        op_src(&draft, SRC_POSITIONS, node->src[SRC_POSITIONS]);
+        op_src_optional(&draft, SRC_FACTORS, node->src[SRC_FACTORS]);
+        op_like(&draft, grad);
+        memcpy(draft.node.op_params, node->op_params, sizeof(node->op_params));
+        op_grad_add(pass, node->src[0], op_commit(&draft));
+    }
+}
+
+#define ROPE_ROW(basename, constant, backward_fn) \
+    const struct op_row op_row_##basename = {     \
+        .op            = GGML_OP_##constant,      \
+        .name          = #constant,               \
+        .symbol        = #basename "(x)",         \
+        .n_src_min     = 2,                       \
+        .n_src_max     = 3,                       \
+        .check         = check,                   \
+        .backward      = backward_fn,             \
+        .grad_stops    = op_grad_stops_at_src1,   \
+        .inplace_alloc = true,                    \
+        .cost          = cost,                    \
     };
 
-ROPE_ROW(rope, ROPE)
-ROPE_ROW(rope_back, ROPE_BACK)
+ROPE_ROW(rope, ROPE, backward_rope)
+ROPE_ROW(rope_back, ROPE_BACK, NULL)
 
 struct rope {
     int         n_dims, mode, n_ctx_orig;

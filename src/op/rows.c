@@ -4,6 +4,7 @@
  * checked here; an index that names no row is found when the node runs.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 static enum ggml_status shape_get_rows(const struct ggml_tensor * node, int64_t ne[GGML_MAX_DIMS]) {
     const struct ggml_tensor * a   = node->src[0];
@@ -28,6 +29,12 @@ static enum ggml_status check_get_rows(const struct ggml_tensor * node) {
     return op_check_inferred(node, get_rows_type(node->src[0]), shape_get_rows);
 }
 
+static void backward_get_rows(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_get_rows_back(pass->ctx, grad, node->src[1], node->src[0]));
+    }
+}
+
 /* The rows that are named, not the whole table. */
 static struct op_cost cost_get_rows(const struct ggml_tensor * node) {
     const struct ggml_tensor * a    = node->src[0];
@@ -41,13 +48,15 @@ static struct op_cost cost_get_rows(const struct ggml_tensor * node) {
 }
 
 const struct op_row op_row_get_rows = {
-    .op        = GGML_OP_GET_ROWS,
-    .name      = "GET_ROWS",
-    .symbol    = "get_rows(x)",
-    .n_src_min = 2,
-    .n_src_max = 2,
-    .check     = check_get_rows,
-    .cost      = cost_get_rows,
+    .op         = GGML_OP_GET_ROWS,
+    .name       = "GET_ROWS",
+    .symbol     = "get_rows(x)",
+    .n_src_min  = 2,
+    .n_src_max  = 2,
+    .check      = check_get_rows,
+    .backward   = backward_get_rows,
+    .grad_stops = op_grad_stops_at_src1,
+    .cost       = cost_get_rows,
 };
 
 struct ggml_tensor * ggml_get_rows(struct ggml_context * ctx, struct ggml_tensor * a, struct ggml_tensor * b) {
@@ -66,19 +75,20 @@ static enum ggml_status check_get_rows_back(const struct ggml_tensor * node) {
     OP_TRY(op_check_type(node, 1, GGML_TYPE_I32));
     OP_REQUIRE(ggml_is_matrix(dy) && ggml_is_vector(node->src[1]),
                "source 0 must be a matrix, indices (source 1) a vector");
-    OP_REQUIRE(dy->ne[1] == node->src[1]->ne[0], "source 0 must have a row for each index of source 1");
+    OP_REQUIRE(dy->ne[1] >= node->src[1]->ne[0], "source 0 must have a row for each index of source 1");
     OP_REQUIRE(node->type == GGML_TYPE_F32 && ggml_is_matrix(node) && node->ne[0] == dy->ne[0],
                "result must be an f32 matrix with rows as long as those of source 0");
     return op_check_contiguous_result(node);
 }
 
 const struct op_row op_row_get_rows_back = {
-    .op        = GGML_OP_GET_ROWS_BACK,
-    .name      = "GET_ROWS_BACK",
-    .symbol    = "get_rows_back(x)",
-    .n_src_min = 2,
-    .n_src_max = 2,
-    .check     = check_get_rows_back,
+    .op         = GGML_OP_GET_ROWS_BACK,
+    .name       = "GET_ROWS_BACK",
+    .symbol     = "get_rows_back(x)",
+    .n_src_min  = 2,
+    .n_src_max  = 2,
+    .check      = check_get_rows_back,
+    .grad_stops = op_grad_stops_at_src1,
 };
 
 /* c is read for its shape: that of the forward node's source. */

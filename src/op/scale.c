@@ -3,6 +3,7 @@
  * SCALE: s x + b.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 static enum ggml_status check(const struct ggml_tensor * node) {
     OP_TRY(op_check_like_src0(node));
@@ -13,6 +14,12 @@ static struct op_cost cost(const struct ggml_tensor * node) {
     return op_cost_per_value(node, 2.0);
 }
 
+static void backward(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_scale(pass->ctx, op_term_contiguous(pass, grad), op_get_f32(node, 0)));
+    }
+}
+
 const struct op_row op_row_scale = {
     .op            = GGML_OP_SCALE,
     .name          = "SCALE",
@@ -21,6 +28,7 @@ const struct op_row op_row_scale = {
     .n_src_max     = 1,
     .check         = check,
     .inplace_alloc = true,
+    .backward      = backward,
     .cost          = cost,
 };
 

@@ -5,6 +5,7 @@
  * no value.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 #define PARAM_SCALE 0
 #define PARAM_MAX_BIAS 1
@@ -45,6 +46,14 @@ static struct op_cost cost(const struct ggml_tensor * node) {
     return op_cost_per_value(node, 12.0);
 }
 
+static void backward(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0],
+                    ggml_soft_max_ext_back(pass->ctx, grad, node, op_get_f32(node, PARAM_SCALE),
+                                           op_get_f32(node, PARAM_MAX_BIAS)));
+    }
+}
+
 const struct op_row op_row_soft_max = {
     .op            = GGML_OP_SOFT_MAX,
     .name          = "SOFT_MAX",
@@ -54,6 +63,7 @@ const struct op_row op_row_soft_max = {
     .optional_src  = 1u << SRC_MASK,
     .check         = check,
     .inplace_alloc = true,
+    .backward      = backward,
     .cost          = cost,
 };
 

@@ -3,6 +3,7 @@
  * CROSS_ENTROPY_LOSS and its gradient, OPT_STEP_ADAMW, OPT_STEP_SGD: the operators of training.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 static enum ggml_status shape_loss(const struct ggml_tensor * node, int64_t ne[GGML_MAX_DIMS]) {
     (void) ne; /* a scalar */
@@ -20,6 +21,12 @@ static struct op_cost cost_loss(const struct ggml_tensor * node) {
     return cost;
 }
 
+static void backward_loss(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    if (op_grad_needed(pass, node->src[0])) {
+        op_grad_add(pass, node->src[0], ggml_cross_entropy_loss_back(pass->ctx, grad, node->src[0], node->src[1]));
+    }
+}
+
 const struct op_row op_row_cross_entropy_loss = {
     .op        = GGML_OP_CROSS_ENTROPY_LOSS,
     .name      = "CROSS_ENTROPY_LOSS",
@@ -27,6 +34,7 @@ const struct op_row op_row_cross_entropy_loss = {
     .n_src_min = 2,
     .n_src_max = 2,
     .check     = check_loss,
+    .backward  = backward_loss,
     .cost      = cost_loss,
 };
 

@@ -3,6 +3,7 @@
  * UNARY: functions of one value, chosen by the first parameter.
  */
 #include "op/check.h"
+#include "op/gradient_terms.h"
 
 /* The functions in the order of enum ggml_unary_op, by how their builders look: in both forms, without a named in-place
  * form, or with parameters (written out below). */
@@ -50,6 +51,64 @@ static enum ggml_status check(const struct ggml_tensor * node) {
     return op_check_contiguous_rows(node, 0);
 }
 
+static bool grad_stops(const struct ggml_tensor * node, int k) {
+    const int32_t function = op_get_i32(node, 0);
+    (void) k;
+    return function == GGML_UNARY_OP_SGN || function == GGML_UNARY_OP_STEP; /* constant by pieces */
+}
+
+/* Derivatives: a factor of the gradient, made from the input x or the result y. A function without an entry has none.
+ */
+static struct ggml_tensor * factor_abs(struct ggml_context * ctx, struct ggml_tensor * x, struct ggml_tensor * y) {
+    (void) y;
+    return ggml_sgn(ctx, x);
+}
+
+static struct ggml_tensor * factor_relu(struct ggml_context * ctx, struct ggml_tensor * x, struct ggml_tensor * y) {
+    (void) y;
+    return ggml_step(ctx, x);
+}
+
+static struct ggml_tensor * factor_exp(struct ggml_context * ctx, struct ggml_tensor * x, struct ggml_tensor * y) {
+    (void) ctx;
+    (void) x;
+    return y;
+}
+
+static struct ggml_tensor * factor_expm1(struct ggml_context * ctx, struct ggml_tensor * x, struct ggml_tensor * y) {
+    (void) y;
+    return ggml_exp(ctx, x);
+}
+
+static struct ggml_tensor * factor_softplus(struct ggml_context * ctx, struct ggml_tensor * x, struct ggml_tensor * y) {
+    (void) y;
+    return ggml_sigmoid(ctx, x);
+}
+
+typedef struct ggml_tensor * (*factor_fn)(struct ggml_context * ctx, struct ggml_tensor * x, struct ggml_tensor * y);
+
+static const factor_fn factors[GGML_UNARY_OP_COUNT] = {
+    [GGML_UNARY_OP_ABS] = factor_abs,     [GGML_UNARY_OP_RELU] = factor_relu,         [GGML_UNARY_OP_EXP] = factor_exp,
+    [GGML_UNARY_OP_EXPM1] = factor_expm1, [GGML_UNARY_OP_SOFTPLUS] = factor_softplus,
+};
+
+static void backward(struct op_backward * pass, struct ggml_tensor * node, struct ggml_tensor * grad) {
+    struct ggml_tensor *     x        = node->src[0];
+    const enum ggml_unary_op function = ggml_get_unary_op(node);
+    if (!op_grad_needed(pass, x)) {
+        return;
+    }
+    if (function == GGML_UNARY_OP_NEG) {
+        op_grad_sub(pass, x, grad);
+    } else if (function == GGML_UNARY_OP_SILU) {
+        op_grad_add(pass, x, ggml_silu_back(pass->ctx, grad, x));
+    } else if (factors[function] != NULL) {
+        op_grad_add(pass, x, ggml_mul(pass->ctx, grad, factors[function](pass->ctx, x, node)));
+    } else if (!grad_stops(node, 0)) {
+        op_grad_refuse(pass, node, "this function has no gradient");
+    }
+}
+
 /* Most are one exponential and some arithmetic. */
 static struct op_cost cost(const struct ggml_tensor * node) {
     return op_cost_per_value(node, 8.0);
@@ -63,6 +122,8 @@ const struct op_row op_row_unary = {
     .n_src_max     = 1,
     .check         = check,
     .inplace_alloc = true,
+    .backward      = backward,
+    .grad_stops    = grad_stops,
     .cost          = cost,
 };
 

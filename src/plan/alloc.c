@@ -25,6 +25,7 @@ void ggml_gallocr_free(ggml_gallocr_t galloc) {
         free_chunks(&galloc->memories[i]);
         free(galloc->memories[i].chunks.items);
     }
+    plan_numbers_free(&galloc->numbers);
     alloc_scan_free(&galloc->scan);
     alloc_plan_free(&galloc->plan);
     alloc_plan_free(&galloc->measured);
@@ -111,10 +112,22 @@ static enum ggml_status replace_chunks(struct alloc_memory * memory, const struc
     return GGML_STATUS_SUCCESS;
 }
 
+/* Takes our memory from the tensors of the last scan: what they have is of an earlier allocation. */
+static void forget_memory(const struct ggml_gallocr * galloc) {
+    for (size_t i = 0; i < galloc->scan.seen.n; i++) {
+        const struct alloc_seen * seen = &galloc->scan.seen.items[i];
+        if (galloc->scan.seen.items[seen->root].own) {
+            seen->tensor->buffer = NULL;
+            seen->tensor->data   = NULL;
+        }
+    }
+}
+
 static enum ggml_status grow_buffers(ggml_gallocr_t galloc) {
     for (int32_t i = 0; i < galloc->n_memories; i++) {
         const struct pack_layout * layout = &galloc->plan.layouts.items[i];
         if (!is_large_enough(&galloc->memories[i], layout)) {
+            forget_memory(galloc); /* before its buffers go */
             const enum ggml_status status = replace_chunks(&galloc->memories[i], layout);
             if (status != GGML_STATUS_SUCCESS) {
                 return status;
@@ -132,7 +145,7 @@ size_t ggml_gallocr_get_buffer_size(ggml_gallocr_t galloc, int buffer_id) {
 /* ---- inside the library ---- */
 
 enum ggml_status alloc_reserve(ggml_gallocr_t galloc, const struct alloc_request * request) {
-    if (!alloc_scan_graph(&galloc->scan, request) || !alloc_plan_make(galloc, request, &galloc->plan)) {
+    if (!alloc_scan_graph(galloc, request) || !alloc_plan_make(galloc, request, &galloc->plan)) {
         galloc->plan.valid = false;
         return GGML_STATUS_ALLOC_FAILED;
     }
@@ -142,7 +155,7 @@ enum ggml_status alloc_reserve(ggml_gallocr_t galloc, const struct alloc_request
 }
 
 enum ggml_status alloc_measure(ggml_gallocr_t galloc, const struct alloc_request * request, size_t * sizes) {
-    if (!alloc_scan_graph(&galloc->scan, request) || !alloc_plan_make(galloc, request, &galloc->measured)) {
+    if (!alloc_scan_graph(galloc, request) || !alloc_plan_make(galloc, request, &galloc->measured)) {
         return GGML_STATUS_ALLOC_FAILED;
     }
     for (int32_t i = 0; i < galloc->n_memories; i++) {
@@ -152,7 +165,7 @@ enum ggml_status alloc_measure(ggml_gallocr_t galloc, const struct alloc_request
 }
 
 bool alloc_fits(ggml_gallocr_t galloc, const struct alloc_request * request) {
-    return alloc_scan_graph(&galloc->scan, request) && alloc_plan_serves(galloc, request, &galloc->plan);
+    return alloc_scan_graph(galloc, request) && alloc_plan_serves(galloc, request, &galloc->plan);
 }
 
 static char * block_address(const struct ggml_gallocr * galloc, int32_t index, ggml_backend_buffer_t * buffer) {
@@ -193,19 +206,10 @@ static enum ggml_status assign(const struct ggml_gallocr * galloc, size_t number
     return ggml_backend_tensor_alloc(buffer, tensor, address);
 }
 
-/* Takes back what the first n tensors were given of our memory. */
-static void take_back(const struct ggml_gallocr * galloc, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        const struct alloc_seen * seen = &galloc->scan.seen.items[i];
-        const struct alloc_seen * root = &galloc->scan.seen.items[seen->root];
-        if (root->own && !root->skipped) {
-            seen->tensor->buffer = NULL;
-            seen->tensor->data   = NULL;
-        }
-    }
-}
-
 enum ggml_status alloc_assign(ggml_gallocr_t galloc) {
+    if (galloc->scan.again) {
+        forget_memory(galloc);
+    }
     for (int32_t i = 0; i < galloc->n_memories; i++) {
         for (size_t c = 0; c < galloc->memories[i].chunks.n; c++) {
             ggml_backend_buffer_reset(galloc->memories[i].chunks.items[c]);
@@ -217,23 +221,49 @@ enum ggml_status alloc_assign(ggml_gallocr_t galloc) {
             const struct ggml_tensor * tensor = galloc->scan.seen.items[i].tensor;
             base_fail(status, "tensor '%s' (%s) was refused by its buffer (%s)", tensor->name, ggml_op_desc(tensor),
                       tensor->buffer != NULL ? ggml_backend_buffer_name(tensor->buffer) : "none");
-            take_back(galloc, i + 1);
+            forget_memory(galloc);
             return status;
         }
     }
     return GGML_STATUS_SUCCESS;
 }
 
+struct alloc_request alloc_request_of(const struct plan_numbers * numbers) {
+    return (struct alloc_request) {
+        .tensors   = numbers->tensors.items,
+        .viewed    = numbers->viewed.items,
+        .n_tensors = numbers->tensors.n,
+        .leafs     = numbers->leafs.items,
+        .n_leafs   = (int32_t) numbers->leafs.n,
+        .n_nodes   = (int32_t) numbers->first.n - 1,
+        .refs      = numbers->refs.items,
+        .first     = numbers->first.items,
+    };
+}
+
 /* ---- ggml-alloc.h ---- */
+
+/* False, with a text in the log, when there is no memory. */
+static bool number_graph(ggml_gallocr_t galloc, const struct ggml_cgraph * graph, struct alloc_request * request) {
+    plan_numbers_clear(&galloc->numbers);
+    if (!plan_numbers_graph(&galloc->numbers, graph)) {
+        GGML_LOG_ERROR("%s\n", base_error_text());
+        return false;
+    }
+    *request = alloc_request_of(&galloc->numbers);
+    return true;
+}
 
 void ggml_gallocr_reserve_n_size(ggml_gallocr_t galloc, struct ggml_cgraph * graph, const int * node_buffer_ids,
                                  const int * leaf_buffer_ids, size_t * sizes) {
-    const struct alloc_request request = {
-        .graph           = graph,
-        .node_buffer_ids = node_buffer_ids,
-        .leaf_buffer_ids = leaf_buffer_ids,
-    };
-    if (alloc_measure(galloc, &request, sizes) != GGML_STATUS_SUCCESS) {
+    struct alloc_request request;
+    bool                 ok = number_graph(galloc, graph, &request);
+    if (ok) {
+        request.node_buffer_ids = node_buffer_ids;
+        request.leaf_buffer_ids = leaf_buffer_ids;
+        ok                      = alloc_measure(galloc, &request, sizes) == GGML_STATUS_SUCCESS;
+    }
+    if (!ok) {
         GGML_LOG_ERROR("%s: %s\n", __func__, base_error_text());
         for (int32_t i = 0; i < galloc->n_memories; i++) {
             sizes[i] = SIZE_MAX; /* fits nowhere */
@@ -241,18 +271,23 @@ void ggml_gallocr_reserve_n_size(ggml_gallocr_t galloc, struct ggml_cgraph * gra
     }
 }
 
-bool ggml_gallocr_reserve_n(ggml_gallocr_t galloc, struct ggml_cgraph * graph, const int * node_buffer_ids,
-                            const int * leaf_buffer_ids) {
-    const struct alloc_request request = {
-        .graph           = graph,
-        .node_buffer_ids = node_buffer_ids,
-        .leaf_buffer_ids = leaf_buffer_ids,
-    };
-    if (alloc_reserve(galloc, &request) != GGML_STATUS_SUCCESS) {
-        GGML_LOG_ERROR("%s: %s\n", __func__, base_error_text());
+static bool reserve(ggml_gallocr_t galloc, const struct alloc_request * request) {
+    if (alloc_reserve(galloc, request) != GGML_STATUS_SUCCESS) {
+        GGML_LOG_ERROR("%s\n", base_error_text());
         return false;
     }
     return true;
+}
+
+bool ggml_gallocr_reserve_n(ggml_gallocr_t galloc, struct ggml_cgraph * graph, const int * node_buffer_ids,
+                            const int * leaf_buffer_ids) {
+    struct alloc_request request;
+    if (!number_graph(galloc, graph, &request)) {
+        return false;
+    }
+    request.node_buffer_ids = node_buffer_ids;
+    request.leaf_buffer_ids = leaf_buffer_ids;
+    return reserve(galloc, &request);
 }
 
 bool ggml_gallocr_reserve(ggml_gallocr_t galloc, struct ggml_cgraph * graph) {
@@ -260,7 +295,11 @@ bool ggml_gallocr_reserve(ggml_gallocr_t galloc, struct ggml_cgraph * graph) {
 }
 
 bool ggml_gallocr_alloc_graph(ggml_gallocr_t galloc, struct ggml_cgraph * graph) {
-    const struct alloc_request request = { .graph = graph, .any_buffer = true };
+    struct alloc_request request;
+    if (!number_graph(galloc, graph, &request)) {
+        return false;
+    }
+    request.any_buffer = true;
     if (!alloc_fits(galloc, &request)) {
         if (galloc->n_memories > 1) {
             base_fail(GGML_STATUS_FAILED,
@@ -269,12 +308,12 @@ bool ggml_gallocr_alloc_graph(ggml_gallocr_t galloc, struct ggml_cgraph * graph)
                       galloc->n_memories);
             return false;
         }
-        if (!ggml_gallocr_reserve(galloc, graph)) {
+        if (!reserve(galloc, &request)) {
             return false;
         }
     }
     if (alloc_assign(galloc) != GGML_STATUS_SUCCESS) {
-        GGML_LOG_ERROR("%s: %s\n", __func__, base_error_text());
+        GGML_LOG_ERROR("%s\n", base_error_text());
         return false;
     }
     return true;

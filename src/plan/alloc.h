@@ -3,8 +3,8 @@
  * The graph allocator inside the library. What ggml-alloc.h has is the case without workspaces and groups; the scheduler
  * adds those, and they lie in the same buffers.
  *
- * Planning has two halves. A scan numbers the tensors of a graph and writes down who reads whom; a plan is made from a
- * scan, and serves every later graph whose scan says the same with sizes no larger.
+ * Planning has two halves. A scan numbers the tensors of a graph anew, in the order in which the graph names them, and writes
+ * down who reads whom; a plan is made from a scan, and serves every later graph whose scan says the same with sizes no larger.
  */
 #ifndef GRAFT_PLAN_ALLOC_H
 #define GRAFT_PLAN_ALLOC_H
@@ -12,7 +12,7 @@
 #include "ggml-alloc.h"
 #include "ggml-backend.h"
 #include "ggml-impl.h"
-#include "plan/map.h"
+#include "plan/number.h"
 #include "plan/pack.h"
 
 /* ---- what to plan ---- */
@@ -22,9 +22,16 @@ enum {
     ALLOC_NODE_GROUPED = 2, /* computed together with other nodes: never laid over one of its sources */
 };
 
-/* A graph, and what is known about its nodes. Arrays of n_nodes (n_leafs) elements; NULL where there is nothing to say. */
+/* A graph by numbers, and what is known about its nodes: arrays of n_nodes (n_leafs) elements, NULL where there is nothing to say. */
 struct alloc_request {
-    const struct ggml_cgraph * graph;
+    struct ggml_tensor * const * tensors; /* by number */
+    const int32_t *              viewed;  /* by number: what the tensor views, or -1; a smaller number */
+    size_t                       n_tensors;
+    const int32_t *              leafs;
+    int32_t                      n_leafs, n_nodes;
+    const struct plan_ref *      refs;  /* of each node: itself, then its sources */
+    const int32_t *              first; /* by node: where its refs begin; n_nodes + 1 elements */
+
     const int *     node_buffer_ids; /* NULL: 0 */
     const int *     leaf_buffer_ids;
     bool            any_buffer; /* with a plan at hand, keep its buffer ids */
@@ -33,7 +40,14 @@ struct alloc_request {
                                    fused group have the time of the last one: then its inputs live until it runs */
     const size_t *  workspaces; /* bytes, alive while the node runs */
     const uint8_t * node_flags; /* ALLOC_NODE_* */
+    const uint32_t * node_over; /* bit k: the node's kernel permits that the result is laid over source k; ALLOC_OVER_BY_OPERATOR
+                                   when the kernel is not known */
 };
+
+#define ALLOC_OVER_BY_OPERATOR UINT32_MAX
+
+/* The graph of numbers, everything else empty. */
+struct alloc_request alloc_request_of(const struct plan_numbers * numbers);
 
 enum { ALLOC_WORKSPACE_ALIGNMENT = 64 };
 
@@ -64,28 +78,24 @@ struct alloc_seen {
     int32_t              root;      /* number of the tensor in whose memory it lies: itself, or what it views */
     int32_t              buffer_id; /* where it goes if it has to be allocated */
     int32_t              n_uses;    /* as a source */
-    bool                 own;     /* has no memory and views nothing: it is ours to allocate */
+    bool                 own;     /* views nothing, and has no memory or, from an earlier allocation, ours: it is ours to allocate */
     bool                 listed;  /* a node or leaf of the graph, not merely a source */
     bool                 leaf;
     bool                 skipped; /* ALLOC_NODE_SKIPPED */
+    uint32_t             over;    /* of a node, see alloc_request */
 };
 
 struct alloc_scan {
-    struct plan_map map;
+    PLAN_ARRAY(int32_t) renumbered;      /* by the request's number: the scan's, or -1 */
     PLAN_ARRAY(struct alloc_seen) seen;  /* by number */
     PLAN_ARRAY(int32_t) wiring; /* equal for two graphs: their tensors of equal numbers play the same part */
-    PLAN_ARRAY(int32_t) refs;   /* of each node: its number, and the numbers of its sources in order, NULL left out */
-    PLAN_ARRAY(int32_t) n_src;  /* by node */
+    PLAN_ARRAY(struct plan_ref) refs; /* the request's, by the scan's numbers */
+    bool again; /* some tensors have our memory from an earlier allocation */
 };
 
 /* False, with a text, when there is no memory. */
-bool alloc_scan_graph(struct alloc_scan * scan, const struct alloc_request * request);
+bool alloc_scan_graph(ggml_gallocr_t galloc, const struct alloc_request * request);
 void alloc_scan_free(struct alloc_scan * scan);
-
-/* Operators that compute nothing and whose result is their source under another label. */
-static inline bool alloc_is_label(const struct ggml_tensor * node) {
-    return node->op != GGML_OP_NONE && ggml_op_is_empty(node->op) && node->view_src != NULL;
-}
 
 /* ---- plan ---- */
 
@@ -131,6 +141,7 @@ struct alloc_memory {
 struct ggml_gallocr {
     struct alloc_memory * memories;
     int32_t               n_memories;
+    struct plan_numbers   numbers; /* of graphs that come by ggml-alloc.h */
     struct alloc_scan     scan;
     struct alloc_plan     plan, measured;
     struct pack_scratch   scratch;

@@ -49,24 +49,26 @@ static void touch(struct alloc_life * life, int32_t time, int uses) {
 }
 
 /* A label reads nothing: its source's memory is needed when somebody reads the label's. */
-static void touch_node(const struct alloc_scan * scan, const struct alloc_request * request, int i, const int32_t * refs,
+static void touch_node(const struct alloc_scan * scan, const struct alloc_request * request, int i,
                        struct alloc_life * lives) {
-    const struct ggml_tensor * node = request->graph->nodes[i];
-    const int32_t              time = time_of(request, i);
-    const int32_t              root = scan->seen.items[refs[0]].root;
-    if (root == refs[0]) {
+    const struct plan_ref *    refs   = &scan->refs.items[request->first[i]];
+    const int32_t              n_refs = request->first[i + 1] - request->first[i];
+    const struct ggml_tensor * node   = scan->seen.items[refs[0].number].tensor;
+    const int32_t              time   = time_of(request, i);
+    const int32_t              root   = scan->seen.items[refs[0].number].root;
+    if (root == refs[0].number) {
         const bool from_client = (node->flags & GGML_TENSOR_FLAG_INPUT) != 0 || scan->seen.items[root].leaf;
         lives[root].start      = from_client ? PACK_BEFORE : time;
         touch(&lives[root], time, 0);
     }
-    if (alloc_is_label(node)) {
+    if (plan_is_label(node)) {
         return;
     }
-    if (root != refs[0] && node->op != GGML_OP_NONE) {
+    if (root != refs[0].number && node->op != GGML_OP_NONE) {
         touch(&lives[root], time, 0); /* writes through a view */
     }
-    for (int32_t k = 1; k <= scan->n_src.items[i]; k++) {
-        touch(&lives[scan->seen.items[refs[k]].root], time, 1);
+    for (int32_t r = 1; r < n_refs; r++) {
+        touch(&lives[scan->seen.items[refs[r].number].root], time, 1);
     }
 }
 
@@ -79,10 +81,8 @@ static bool find_lives(ggml_gallocr_t galloc, const struct alloc_request * reque
     for (size_t i = 0; i < scan->seen.n; i++) {
         lives[i] = (struct alloc_life) { .start = PACK_BEFORE, .end = PACK_BEFORE };
     }
-    const int32_t * refs = scan->refs.items;
-    for (int i = 0; i < request->graph->n_nodes; i++) {
-        touch_node(scan, request, i, refs, lives);
-        refs += 1 + scan->n_src.items[i];
+    for (int32_t i = 0; i < request->n_nodes; i++) {
+        touch_node(scan, request, i, lives);
     }
     for (size_t i = 0; i < scan->seen.n; i++) {
         const struct alloc_seen * seen = &scan->seen.items[i];
@@ -128,18 +128,22 @@ static bool place_new(ggml_gallocr_t galloc, struct alloc_plan * plan, int32_t n
 }
 
 /* Operators that read both of their sources element by element as they write: the result may lie over either. Of the others
- * that work in place only the first source will do, since a later one may be read again for another row. */
-static bool may_lie_over(enum ggml_op op, int k) {
+ * that work in place only the first source will do, since a later one may be read again for another row. An added operator
+ * has no rule of its own: its kernel says. */
+static bool may_lie_over(const struct alloc_seen * node, int k) {
     static const enum ggml_op either[] = { GGML_OP_ADD, GGML_OP_SUB, GGML_OP_MUL, GGML_OP_DIV };
-    if (!ggml_op_can_inplace(op) || k > 1) {
+    const enum ggml_op        op       = node->tensor->op;
+    if ((node->over >> k & 1) == 0) {
         return false;
     }
-    for (size_t i = 0; k == 1 && i < sizeof(either) / sizeof(either[0]); i++) {
-        if (op == either[i]) {
-            return true;
-        }
+    if (op == GGML_OP_CUSTOM) {
+        return node->over != ALLOC_OVER_BY_OPERATOR;
     }
-    return k == 0;
+    bool fits = k == 0;
+    for (size_t i = 0; k == 1 && i < sizeof(either) / sizeof(either[0]); i++) {
+        fits = fits || op == either[i];
+    }
+    return fits && ggml_op_can_inplace(op);
 }
 
 /* May a result of this layout lie where the source lies, as far as the two descriptors say? */
@@ -177,23 +181,19 @@ static bool place_over(ggml_gallocr_t galloc, struct alloc_plan * plan, int32_t 
     return true;
 }
 
-static bool place_node(ggml_gallocr_t galloc, const struct alloc_request * request, struct alloc_plan * plan, int i,
-                       const int32_t * refs) {
-    const struct ggml_tensor * node   = request->graph->nodes[i];
-    const int32_t              number = refs[0];
-    const struct alloc_seen *  seen   = &galloc->scan.seen.items[number];
+static bool place_node(ggml_gallocr_t galloc, const struct alloc_request * request, struct alloc_plan * plan, int i) {
+    const struct plan_ref *   refs   = &galloc->scan.refs.items[request->first[i]];
+    const int32_t             n_refs = request->first[i + 1] - request->first[i];
+    const int32_t             number = refs[0].number;
+    const struct alloc_seen * seen   = &galloc->scan.seen.items[number];
     if (!seen->own || seen->skipped || plan->slots.items[number].block >= 0) {
         return true;
     }
-    if (!is_grouped(request, i)) {
-        int32_t at = 1;
-        for (int k = 0; k < GGML_MAX_SRC; k++) {
-            if (node->src[k] != NULL && may_lie_over(node->op, k) &&
-                place_over(galloc, plan, number, refs[at], time_of(request, i), request->own_buffer)) {
-                plan->slots.items[number].over_src = k;
-                return true;
-            }
-            at += node->src[k] != NULL;
+    for (int32_t r = 1; r < n_refs && !is_grouped(request, i); r++) {
+        if (may_lie_over(seen, refs[r].k) &&
+            place_over(galloc, plan, number, refs[r].number, time_of(request, i), request->own_buffer)) {
+            plan->slots.items[number].over_src = refs[r].k;
+            return true;
         }
     }
     return place_new(galloc, plan, number);
@@ -295,7 +295,7 @@ static bool keep_wiring(const struct alloc_scan * scan, struct alloc_plan * plan
 
 bool alloc_plan_make(ggml_gallocr_t galloc, const struct alloc_request * request, struct alloc_plan * plan) {
     const struct alloc_scan * scan    = &galloc->scan;
-    const size_t              n_nodes = (size_t) request->graph->n_nodes;
+    const size_t              n_nodes = (size_t) request->n_nodes;
     plan->valid                       = false;
     plan->blocks.n                    = 0;
     plan->workspaces.n                = 0;
@@ -309,13 +309,11 @@ bool alloc_plan_make(ggml_gallocr_t galloc, const struct alloc_request * request
         }
         plan->workspaces.n = n_nodes;
     }
-    const int32_t * refs = scan->refs.items;
     for (size_t i = 0; i < n_nodes; i++) {
-        if (!place_node(galloc, request, plan, (int) i, refs) ||
+        if (!place_node(galloc, request, plan, (int) i) ||
             (request->workspaces != NULL && !place_workspace(galloc, request, plan, (int) i))) {
             return false;
         }
-        refs += 1 + scan->n_src.items[i];
     }
     plan->valid = pack(galloc, plan) && keep_wiring(scan, plan);
     return plan->valid;
@@ -344,7 +342,7 @@ static bool slot_serves(const struct ggml_gallocr * galloc, const struct alloc_r
         return false;
     }
     /* sizes may have shrunk in another way for the source that it lies over */
-    return slot->over < 0 || (may_lie_over(seen->tensor->op, slot->over_src) &&
+    return slot->over < 0 || (may_lie_over(seen, slot->over_src) &&
                               layouts_agree(seen->tensor, galloc->scan.seen.items[slot->over].tensor));
 }
 
@@ -360,7 +358,7 @@ bool alloc_plan_serves(const struct ggml_gallocr * galloc, const struct alloc_re
             return false;
         }
     }
-    for (int i = 0; request->workspaces != NULL && i < request->graph->n_nodes; i++) {
+    for (int i = 0; request->workspaces != NULL && i < request->n_nodes; i++) {
         const size_t planned = (size_t) i < plan->workspaces.n ? plan->workspaces.items[i].size : 0;
         if (request->workspaces[i] > planned) {
             return false;

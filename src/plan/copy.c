@@ -41,8 +41,8 @@ static const struct ggml_tensor * find_ids(const struct ggml_backend_sched * sch
     *backend = split->backend;
     for (size_t i = done + 1; i < split->inputs.n; i++) {
         const struct sched_input * input = &split->inputs.items[i];
-        if (sched->copies.items[input->copy].tensors[sched->cur_copy] == node->src[2]) {
-            *backend = sched->tensors.items[input->number].backend;
+        if (sched_current_copy(sched, input->copy) == node->src[2]) {
+            *backend = sched_backend_of(sched, input->number);
             return input->tensor;
         }
     }
@@ -106,7 +106,7 @@ static enum ggml_status copy_experts(struct ggml_backend_sched * sched, const st
     if (ggml_nelements(ids) == 0) {
         return GGML_STATUS_SUCCESS;
     }
-    ggml_backend_synchronize(sched->backends[sched->tensors.items[input->number].backend].backend);
+    ggml_backend_synchronize(sched->backends[sched_backend_of(sched, input->number)].backend);
     const enum ggml_status status = find_used(sched, ids, backend, input->tensor->ne[2]);
     if (status == GGML_STATUS_SUCCESS) {
         copy_used(sched, split->backend, input->tensor, copy);
@@ -118,7 +118,7 @@ static enum ggml_status copy_experts(struct ggml_backend_sched * sched, const st
 
 static void copy_whole(struct ggml_backend_sched * sched, const struct sched_split * split, const struct sched_input * input,
                        struct ggml_tensor * copy) {
-    ggml_backend_t from = sched->backends[sched->tensors.items[input->number].backend].backend;
+    ggml_backend_t from = sched->backends[sched_backend_of(sched, input->number)].backend;
     ggml_backend_t to   = sched->backends[split->backend].backend;
     if (to->iface.cpy_tensor_async != NULL && to->iface.cpy_tensor_async(from, to, input->tensor, copy)) {
         return;
@@ -131,7 +131,7 @@ static void copy_whole(struct ggml_backend_sched * sched, const struct sched_spl
 static enum ggml_status copy_input(struct ggml_backend_sched * sched, const struct sched_split * split, size_t i) {
     const struct sched_input *   input = &split->inputs.items[i];
     const struct sched_backend * to    = &sched->backends[split->backend];
-    struct ggml_tensor *         copy  = sched->copies.items[input->copy].tensors[sched->cur_copy];
+    struct ggml_tensor *         copy  = sched_current_copy(sched, input->copy);
     if ((input->tensor->flags & GGML_TENSOR_FLAG_INPUT) != 0) {
         /* at once: the client may write the next values as soon as this call returns */
         sched_wait_for(sched, split->backend);

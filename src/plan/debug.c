@@ -44,7 +44,7 @@ static void print_split(const struct ggml_backend_sched * sched, size_t s) {
 }
 
 static void print_tensor(struct ggml_backend_sched * sched, const struct ggml_tensor * tensor) {
-    const int32_t               number = plan_map_find(&sched->map, tensor);
+    const int32_t               number = plan_map_find(&sched->numbers.map, tensor);
     const struct sched_tensor * known  = number >= 0 ? &sched->tensors.items[number] : NULL;
     const int32_t               home   = known != NULL ? known->backend : -1;
     GGML_LOG_CONT(" %s (%s) [%s %s]", tensor->name, size_text(ggml_nbytes(tensor)),

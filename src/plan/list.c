@@ -30,18 +30,20 @@ static enum ggml_status optimize_splits(struct ggml_backend_sched * sched) {
     struct ggml_backend_graph_optimize_params params = { .add_alloc_dep = keep_until, .user_data = sched };
     sched->keeps.n                                   = 0;
     sched->out_of_memory                             = false;
+    sched->reordered                                 = false;
     for (size_t s = 0; s < sched->splits.n; s++) {
         struct sched_split *  split   = &sched->splits.items[s];
         struct ggml_backend * backend = sched->backends[split->backend].backend;
         if (!split->planned && backend->iface.graph_optimize != NULL) {
             backend->iface.graph_optimize(backend, &split->graph, &params);
+            sched->reordered = true;
         }
     }
     if (sched->out_of_memory) {
         return base_fail(GGML_STATUS_ALLOC_FAILED, "scheduler: no memory for the dependencies of optimized splits");
     }
     for (size_t i = 0; i < sched->keeps.n; i++) {
-        const int32_t until = plan_map_find(&sched->map, sched->keeps.items[i].until);
+        const int32_t until = plan_map_find(&sched->numbers.map, sched->keeps.items[i].until);
         if (until < 0) {
             return base_fail(GGML_STATUS_FAILED,
                              "scheduler: a backend wants tensor '%s' kept until '%s', which is not a node of the graph",
@@ -77,70 +79,81 @@ static enum ggml_status plan_splits(struct ggml_backend_sched * sched) {
 
 /* ---- the list ---- */
 
-static bool list_node(struct ggml_backend_sched * sched, struct ggml_tensor * node, int32_t backend, uint8_t flags) {
-    const size_t n = sched->list_nodes.n;
-    if (!PLAN_ARRAY_ROOM(sched->list_nodes) || !PLAN_ARRAY_RESERVE(sched->node_ids, n + 1) ||
-        !PLAN_ARRAY_RESERVE(sched->times, n + 1) || !PLAN_ARRAY_RESERVE(sched->workspaces, n + 1) ||
-        !PLAN_ARRAY_RESERVE(sched->flags, n + 1)) {
+/* Appends a node of n refs; *refs is where they go. */
+static bool list_node(struct ggml_backend_sched * sched, int32_t backend, uint8_t flags, int n, struct plan_ref ** refs) {
+    const size_t at   = (size_t) sched->n_list;
+    const size_t from = sched->list_refs.n;
+    if (!PLAN_ARRAY_RESERVE(sched->list_first, at + 2) || !PLAN_ARRAY_RESERVE(sched->list_refs, from + (size_t) n) ||
+        !PLAN_ARRAY_RESERVE(sched->node_ids, at + 1) || !PLAN_ARRAY_RESERVE(sched->times, at + 1) ||
+        !PLAN_ARRAY_RESERVE(sched->workspaces, at + 1) || !PLAN_ARRAY_RESERVE(sched->flags, at + 1) ||
+        !PLAN_ARRAY_RESERVE(sched->over, at + 1)) {
         return false;
     }
-    sched->list_nodes.items[n] = node;
-    sched->node_ids.items[n]   = backend;
-    sched->times.items[n]      = (int32_t) n;
-    sched->workspaces.items[n] = 0;
-    sched->flags.items[n]      = flags;
-    sched->list_nodes.n++;
+    *refs                           = &sched->list_refs.items[from];
+    sched->list_refs.n              = from + (size_t) n;
+    sched->list_first.items[at + 1] = (int32_t) sched->list_refs.n;
+    sched->node_ids.items[at]       = backend;
+    sched->times.items[at]          = (int32_t) at;
+    sched->workspaces.items[at]     = 0;
+    sched->flags.items[at]          = flags;
+    sched->over.items[at]           = ALLOC_OVER_BY_OPERATOR;
+    sched->n_list++;
     return true;
 }
 
-static bool list_leaf(struct ggml_backend_sched * sched, struct ggml_tensor * leaf, int32_t backend) {
+static bool list_leaf(struct ggml_backend_sched * sched, int32_t number, int32_t backend) {
     if (!PLAN_ARRAY_ROOM(sched->list_leafs) || !PLAN_ARRAY_RESERVE(sched->leaf_ids, sched->list_leafs.n + 1)) {
         return false;
     }
     sched->leaf_ids.items[sched->list_leafs.n]     = backend;
-    sched->list_leafs.items[sched->list_leafs.n++] = leaf;
+    sched->list_leafs.items[sched->list_leafs.n++] = number;
     return true;
 }
 
-/* A node that reads tensors and is nothing itself. */
-static struct ggml_tensor * list_dependency(struct ggml_backend_sched * sched, int32_t backend) {
-    struct ggml_tensor * dependency = sched_new_tensor(sched);
-    return dependency != NULL && list_node(sched, dependency, backend, ALLOC_NODE_SKIPPED) ? dependency : NULL;
+/* A node that reads a tensor and is nothing itself. */
+static bool list_dependency(struct ggml_backend_sched * sched, int32_t number, int32_t backend) {
+    const int32_t     dependency = sched_new_tensor(sched);
+    struct plan_ref * refs;
+    if (dependency < 0 || !list_node(sched, backend, ALLOC_NODE_SKIPPED, 2, &refs)) {
+        return false;
+    }
+    refs[0] = (struct plan_ref) { dependency, -1 };
+    refs[1] = (struct plan_ref) { number, 0 };
+    return true;
 }
 
 /* Copies of a split's inputs, each followed by a dependency: the original must not go before it is copied. */
 static bool list_inputs(struct ggml_backend_sched * sched, const struct sched_split * split) {
     for (size_t i = 0; i < split->inputs.n; i++) {
         const struct sched_input * input = &split->inputs.items[i];
-        struct ggml_tensor *       copy  = sched->copies.items[input->copy].tensors[sched->cur_copy];
-        struct ggml_tensor *       read;
-        if (!list_node(sched, copy, split->backend, 0) ||
-            (read = list_dependency(sched, sched->tensors.items[input->number].backend)) == NULL) {
+        struct plan_ref *          refs;
+        if (!list_node(sched, split->backend, 0, 1, &refs)) {
             return false;
         }
-        read->src[0] = input->tensor;
+        refs[0] = (struct plan_ref) { sched->copies.items[input->copy].numbers[sched->cur_copy], -1 };
+        if (!list_dependency(sched, input->number, sched_backend_of(sched, input->number))) {
+            return false;
+        }
     }
     return true;
 }
 
 /* Dependencies on what must be kept until this node has run. */
 static bool list_keeps(struct ggml_backend_sched * sched, const struct ggml_tensor * node, int32_t backend) {
-    struct ggml_tensor * dependency = NULL;
-    int                  k          = GGML_MAX_SRC;
     for (size_t i = 0; i < sched->keeps.n; i++) {
-        if (sched->keeps.items[i].until != node) {
-            continue;
-        }
-        if (k == GGML_MAX_SRC) {
-            dependency = list_dependency(sched, backend);
-            k          = 0;
-            if (dependency == NULL) {
+        if (sched->keeps.items[i].until == node) {
+            const int32_t number = plan_map_find(&sched->numbers.map, sched->keeps.items[i].tensor);
+            if (number >= 0 && !list_dependency(sched, number, backend)) {
                 return false;
             }
         }
-        dependency->src[k++] = sched->keeps.items[i].tensor;
     }
     return true;
+}
+
+/* The node's place before backends reordered their splits: that is where its refs are. */
+static int original_place(const struct ggml_backend_sched * sched, const struct ggml_cgraph * graph, int i) {
+    return sched->reordered ? sched->tensors.items[plan_map_find(&sched->numbers.map, graph->nodes[i])].node : i;
 }
 
 static bool list_split(struct ggml_backend_sched * sched, struct ggml_cgraph * graph, const struct sched_split * split) {
@@ -148,11 +161,16 @@ static bool list_split(struct ggml_backend_sched * sched, struct ggml_cgraph * g
         return false;
     }
     for (int i = split->i_start; i < split->i_end; i++) {
-        const int32_t               number = plan_map_find(&sched->map, graph->nodes[i]); /* the order may have changed */
-        const struct sched_tensor * tensor = &sched->tensors.items[number];
-        sched->list_index.items[i]         = (int32_t) sched->list_nodes.n;
-        if (!list_node(sched, graph->nodes[i], tensor->backend, 0) ||
-            (tensor->keeps && !list_keeps(sched, graph->nodes[i], split->backend))) {
+        int                     n_refs;
+        const struct plan_ref * source = sched_refs_of(sched, original_place(sched, graph, i), &n_refs);
+        const int32_t           number = source[0].number;
+        struct plan_ref *       refs;
+        sched->list_index.items[i] = sched->n_list;
+        if (!list_node(sched, sched_backend_of(sched, number), 0, n_refs, &refs)) {
+            return false;
+        }
+        memcpy(refs, source, (size_t) n_refs * sizeof(*refs));
+        if (sched->tensors.items[number].keeps && !list_keeps(sched, graph->nodes[i], split->backend)) {
             return false;
         }
     }
@@ -161,7 +179,7 @@ static bool list_split(struct ggml_backend_sched * sched, struct ggml_cgraph * g
 
 static bool list_copies(struct ggml_backend_sched * sched, const struct sched_copy * copy) {
     for (int c = 0; c < sched->n_copies; c++) {
-        if (!list_leaf(sched, copy->tensors[c], copy->backend)) {
+        if (!list_leaf(sched, copy->numbers[c], copy->backend)) {
             return false;
         }
     }
@@ -169,10 +187,10 @@ static bool list_copies(struct ggml_backend_sched * sched, const struct sched_co
 }
 
 /* Pipeline copies come first, so that they lie at the same place whichever of them is the current one. */
-static bool list_leafs(struct ggml_backend_sched * sched, struct ggml_cgraph * graph) {
+static bool list_leafs(struct ggml_backend_sched * sched) {
     for (size_t i = 0; i < sched->graph_inputs.n; i++) {
         const int32_t number = sched->graph_inputs.items[i];
-        const int32_t copy   = sched_find_copy(sched, number, sched->tensors.items[number].backend);
+        const int32_t copy   = sched_find_copy(sched, number, sched_backend_of(sched, number));
         if (!list_copies(sched, &sched->copies.items[copy])) {
             return false;
         }
@@ -185,9 +203,9 @@ static bool list_leafs(struct ggml_backend_sched * sched, struct ggml_cgraph * g
             }
         }
     }
-    for (int i = 0; i < graph->n_leafs; i++) {
-        const int32_t number = plan_map_find(&sched->map, graph->leafs[i]);
-        if (!list_leaf(sched, graph->leafs[i], sched->tensors.items[number].backend)) {
+    for (size_t i = 0; i < sched->numbers.leafs.n; i++) {
+        const int32_t number = sched->numbers.leafs.items[i];
+        if (!list_leaf(sched, number, sched_backend_of(sched, number))) {
             return false;
         }
     }
@@ -215,12 +233,14 @@ static void mark_group(struct ggml_backend_sched * sched, const struct sched_spl
 static void mark_plan(struct ggml_backend_sched * sched, const struct sched_split * split) {
     const struct graft_step * steps = graft_plan_steps(split->plan);
     for (int s = 0; s < graft_plan_n_steps(split->plan); s++) {
+        const int32_t index = sched->list_index.items[split->i_start + steps[s].last_node];
         if (steps[s].workspace_size > 0) {
-            const int32_t index             = sched->list_index.items[split->i_start + steps[s].last_node];
             sched->workspaces.items[index] = steps[s].workspace_size;
-            sched->has_workspaces           = true;
+            sched->has_workspaces          = true;
         }
-        if (steps[s].kernel != NULL && steps[s].n_nodes > 1) {
+        if (steps[s].kernel != NULL && steps[s].n_nodes == 1) {
+            sched->over.items[index] = steps[s].kernel->may_overwrite;
+        } else if (steps[s].kernel != NULL) {
             mark_group(sched, split, &steps[s]);
         }
     }
@@ -246,14 +266,40 @@ void sched_set_workspaces(struct ggml_backend_sched * sched) {
 
 struct alloc_request sched_request(const struct ggml_backend_sched * sched) {
     return (struct alloc_request) {
-        .graph           = &sched->list,
+        .tensors         = sched->numbers.tensors.items,
+        .viewed          = sched->numbers.viewed.items,
+        .n_tensors       = sched->numbers.tensors.n,
+        .leafs           = sched->list_leafs.items,
+        .n_leafs         = (int32_t) sched->list_leafs.n,
+        .n_nodes         = sched->n_list,
+        .refs            = sched->list_refs.items,
+        .first           = sched->list_first.items,
         .node_buffer_ids = sched->node_ids.items,
         .leaf_buffer_ids = sched->leaf_ids.items,
         .own_buffer      = true, /* who reads it was decided by where it is to lie */
         .node_times      = sched->has_groups ? sched->times.items : NULL,
         .workspaces      = sched->has_workspaces ? sched->workspaces.items : NULL,
         .node_flags      = sched->flags.items,
+        .node_over       = sched->over.items,
     };
+}
+
+static bool make_list(struct ggml_backend_sched * sched, struct ggml_cgraph * graph) {
+    sched->n_list         = 0;
+    sched->list_refs.n    = 0;
+    sched->list_leafs.n   = 0;
+    sched->has_workspaces = false;
+    sched->has_groups     = false;
+    if (!PLAN_ARRAY_RESERVE(sched->list_index, (size_t) graph->n_nodes) || !PLAN_ARRAY_RESERVE(sched->list_first, 1)) {
+        return false;
+    }
+    sched->list_first.items[0] = 0;
+    for (size_t s = 0; s < sched->splits.n; s++) {
+        if (!list_split(sched, graph, &sched->splits.items[s])) {
+            return false;
+        }
+    }
+    return list_leafs(sched);
 }
 
 enum ggml_status sched_make_list(struct ggml_backend_sched * sched, struct ggml_cgraph * graph) {
@@ -261,31 +307,18 @@ enum ggml_status sched_make_list(struct ggml_backend_sched * sched, struct ggml_
     if (status == GGML_STATUS_SUCCESS) {
         status = optimize_splits(sched);
     }
+    if (status == GGML_STATUS_SUCCESS && !make_list(sched, graph)) {
+        status = GGML_STATUS_ALLOC_FAILED;
+    }
     if (status != GGML_STATUS_SUCCESS) {
         return status;
-    }
-    sched->list_nodes.n   = 0;
-    sched->list_leafs.n   = 0;
-    sched->has_workspaces = false;
-    sched->has_groups     = false;
-    for (size_t s = 0; s < sched->splits.n; s++) {
-        if (!list_split(sched, graph, &sched->splits.items[s])) {
-            return GGML_STATUS_ALLOC_FAILED;
-        }
-    }
-    if (!list_leafs(sched, graph)) {
-        return GGML_STATUS_ALLOC_FAILED;
     }
     for (size_t s = 0; s < sched->splits.n; s++) {
         if (sched->splits.items[s].planned) {
             mark_plan(sched, &sched->splits.items[s]);
         }
     }
-    sched->list.nodes         = sched->list_nodes.items;
-    sched->list.n_nodes       = (int) sched->list_nodes.n;
-    sched->list.leafs         = sched->list_leafs.items;
-    sched->list.n_leafs       = (int) sched->list_leafs.n;
     sched->previous_list_size = sched->list_size;
-    sched->list_size          = sched->list.n_nodes + sched->list.n_leafs;
+    sched->list_size          = sched->n_list + (int) sched->list_leafs.n;
     return GGML_STATUS_SUCCESS;
 }

@@ -59,14 +59,13 @@ int32_t plan_map_find(const struct plan_map * map, const struct ggml_tensor * ke
     return entry->key != NULL ? entry->value : -1;
 }
 
-int32_t plan_map_add(struct plan_map * map, const struct ggml_tensor * key) {
-    if (2 * ((size_t) map->count + 1) > map->capacity && !grow(map)) {
-        return -1;
+bool plan_map_add(struct plan_map * map, const struct ggml_tensor * key, int32_t value) {
+    if (2 * (map->count + 1) > map->capacity && !grow(map)) {
+        return false;
     }
     struct plan_map_entry * entry = slot_of(map, key);
-    if (entry->key == NULL) {
-        entry->key   = key;
-        entry->value = map->count++;
-    }
-    return entry->value;
+    map->count += entry->key == NULL;
+    entry->key   = key;
+    entry->value = value;
+    return true;
 }

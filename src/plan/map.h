@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers for tensors: a growing table from a tensor's address to 0, 1, 2, ... in the order of first sight. Planning works
- * on arrays over these numbers, so that each address is looked up once.
+ * A growing table from the address of a tensor to a number.
  */
 #ifndef GRAFT_PLAN_MAP_H
 #define GRAFT_PLAN_MAP_H
@@ -20,7 +19,7 @@ struct plan_map_entry {
 struct plan_map {
     struct plan_map_entry * entries;
     size_t                  capacity; /* a power of two, or 0 */
-    int32_t                 count;
+    size_t                  count;
 };
 
 void plan_map_clear(struct plan_map * map);
@@ -29,7 +28,7 @@ void plan_map_free(struct plan_map * map);
 /* -1 when the tensor is not there. */
 int32_t plan_map_find(const struct plan_map * map, const struct ggml_tensor * key);
 
-/* The tensor's number, the next one (map->count before the call) when it is new. -1 when there is no memory. */
-int32_t plan_map_add(struct plan_map * map, const struct ggml_tensor * key);
+/* Sets the number, >= 0, of a tensor. False when there is no memory. */
+bool plan_map_add(struct plan_map * map, const struct ggml_tensor * key, int32_t value);
 
 #endif /* GRAFT_PLAN_MAP_H */

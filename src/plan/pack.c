@@ -198,6 +198,10 @@ static bool take_by_time(struct pack_scratch * scratch, struct pack_block * bloc
 static bool pack_by_time(struct pack_scratch * scratch, struct pack_block * blocks, size_t max_chunk) {
     const size_t n        = scratch->members.n;
     size_t       released = 0;
+    if (n == 0) {
+        scratch->chunks.n = 0;
+        return true;
+    }
     memcpy(scratch->releases.items, scratch->members.items, n * sizeof(int32_t));
     sort(scratch->members.items, n, blocks, starts_before);
     sort(scratch->releases.items, n, blocks, ends_before);

@@ -22,48 +22,20 @@ int32_t sched_backend_index(const struct ggml_backend_sched * sched, ggml_backen
     return -1;
 }
 
-int32_t sched_number(struct ggml_backend_sched * sched, struct ggml_tensor * tensor) {
-    const int32_t known = plan_map_find(&sched->map, tensor);
-    if (known >= 0) {
-        return known;
-    }
-    const int32_t viewed = tensor->view_src != NULL ? sched_number(sched, tensor->view_src) : -1;
-    if ((tensor->view_src != NULL && viewed < 0) || !PLAN_ARRAY_ROOM(sched->tensors)) {
-        return -1;
-    }
-    const int32_t number = plan_map_add(&sched->map, tensor);
-    if (number < 0) {
-        base_fail(GGML_STATUS_ALLOC_FAILED, "scheduler: no memory to number the tensors of a graph");
-        return -1;
-    }
-    /* a label lies where its source does, whatever the client wishes */
-    const int32_t pin            = alloc_is_label(tensor) ? -1 : plan_map_find(&sched->pins, tensor);
-    sched->tensors.items[number] = (struct sched_tensor) {
-        .tensor  = tensor,
-        .written = -1,
-        .backend = pin >= 0 ? sched->pin_backends.items[pin] : -1,
-        .copies  = -1,
-        .viewed  = viewed,
-        .cause   = pin >= 0 ? SCHED_CAUSE_CLIENT : SCHED_CAUSE_NONE,
-    };
-    sched->tensors.n++;
-    return number;
-}
-
-struct ggml_tensor * sched_new_tensor(struct ggml_backend_sched * sched) {
+int32_t sched_new_tensor(struct ggml_backend_sched * sched) {
     struct sched_arena * arena = &sched->arena;
     if (arena->used == arena->slabs.n * SLAB_TENSORS) {
         struct ggml_tensor * slab = PLAN_ARRAY_ROOM(arena->slabs) ? calloc(SLAB_TENSORS, sizeof(*slab)) : NULL;
         if (slab == NULL) {
             base_fail(GGML_STATUS_ALLOC_FAILED, "scheduler: no memory for the descriptors of copies");
-            return NULL;
+            return -1;
         }
         arena->slabs.items[arena->slabs.n++] = slab;
     }
     struct ggml_tensor * tensor = &arena->slabs.items[arena->used / SLAB_TENSORS][arena->used % SLAB_TENSORS];
     memset(tensor, 0, sizeof(*tensor));
     arena->used++;
-    return tensor;
+    return plan_numbers_append(&sched->numbers, tensor);
 }
 
 /* ---- life ---- */
@@ -85,12 +57,10 @@ void ggml_backend_sched_free(ggml_backend_sched_t sched) {
         free(sched->arena.slabs.items[i]);
     }
     ggml_gallocr_free(sched->galloc);
-    plan_map_free(&sched->map);
+    plan_numbers_free(&sched->numbers);
     plan_map_free(&sched->pins);
-    free(sched->pin_backends.items);
     free(sched->backends);
     free(sched->tensors.items);
-    free(sched->refs.items);
     free(sched->supports.items);
     free(sched->arena.slabs.items);
     free(sched->splits.items);
@@ -98,7 +68,8 @@ void ggml_backend_sched_free(ggml_backend_sched_t sched) {
     free(sched->patches.items);
     free(sched->keeps.items);
     free(sched->graph_inputs.items);
-    free(sched->list_nodes.items);
+    free(sched->list_refs.items);
+    free(sched->list_first.items);
     free(sched->list_leafs.items);
     free(sched->node_ids.items);
     free(sched->leaf_ids.items);
@@ -106,6 +77,7 @@ void ggml_backend_sched_free(ggml_backend_sched_t sched) {
     free(sched->times.items);
     free(sched->workspaces.items);
     free(sched->flags.items);
+    free(sched->over.items);
     free(sched->expert_ids.items);
     free(sched->expert_used.items);
     free(sched);
@@ -187,7 +159,7 @@ ggml_backend_sched_t ggml_backend_sched_new(ggml_backend_t * backends, ggml_back
 
 void ggml_backend_sched_reset(ggml_backend_sched_t sched) {
     GGML_ASSERT(sched != NULL);
-    plan_map_clear(&sched->map);
+    plan_numbers_clear(&sched->numbers);
     plan_map_clear(&sched->pins);
     sched->tensors.n = 0;
     sched->allocated = false;
@@ -197,8 +169,6 @@ void ggml_backend_sched_reset(ggml_backend_sched_t sched) {
 
 /* Places, cuts and lists a graph. On success the patches are applied: what follows must see the copies. */
 static enum ggml_status split(struct ggml_backend_sched * sched, struct ggml_cgraph * graph) {
-    plan_map_clear(&sched->map); /* what an earlier graph decided is forgotten */
-    sched->tensors.n        = 0;
     sched->allocated        = false;
     sched->arena.used       = 0;
     sched->splits.n         = 0;
@@ -238,7 +208,7 @@ static enum ggml_status allocate(struct ggml_backend_sched * sched) {
             return base_fail(GGML_STATUS_FAILED,
                              "scheduler: unexpected reallocation of a graph (%d nodes, %d leafs), as GGML_SCHED_DEBUG_REALLOC=%d "
                              "wants to know",
-                             sched->list.n_nodes, sched->list.n_leafs, sched->debug_realloc);
+                             sched->n_list, (int) sched->list_leafs.n, sched->debug_realloc);
         }
         synchronize_backends(sched); /* the buffers may go */
         const enum ggml_status status = alloc_reserve(sched->galloc, &request);
@@ -392,14 +362,12 @@ void ggml_backend_sched_set_tensor_backend(ggml_backend_sched_t sched, struct gg
         GGML_LOG_ERROR("%s: tensor '%s' was not assigned: the backend is none of the scheduler's\n", __func__, node->name);
         return;
     }
-    const int32_t pin = plan_map_add(&sched->pins, node);
-    if (pin < 0 || !PLAN_ARRAY_RESERVE(sched->pin_backends, (size_t) pin + 1)) {
+    if (!plan_map_add(&sched->pins, node, b)) {
         GGML_LOG_ERROR("%s: tensor '%s' was not assigned: no memory\n", __func__, node->name);
         return;
     }
-    sched->pin_backends.items[pin] = b;
-    const int32_t number           = plan_map_find(&sched->map, node);
-    if (number >= 0) {
+    const int32_t number = plan_map_find(&sched->numbers.map, node);
+    if (number >= 0 && (size_t) number < sched->tensors.n) {
         sched->tensors.items[number].backend = b;
         sched->tensors.items[number].cause   = SCHED_CAUSE_CLIENT;
     }
@@ -407,8 +375,8 @@ void ggml_backend_sched_set_tensor_backend(ggml_backend_sched_t sched, struct gg
 
 ggml_backend_t ggml_backend_sched_get_tensor_backend(ggml_backend_sched_t sched, struct ggml_tensor * node) {
     GGML_ASSERT(sched != NULL);
-    const int32_t number = plan_map_find(&sched->map, node);
-    const int32_t pin    = number < 0 ? plan_map_find(&sched->pins, node) : -1;
-    const int32_t b      = number >= 0 ? sched->tensors.items[number].backend : pin >= 0 ? sched->pin_backends.items[pin] : -1;
+    const int32_t number = plan_map_find(&sched->numbers.map, node);
+    const bool    known  = number >= 0 && (size_t) number < sched->tensors.n;
+    const int32_t b      = known ? sched_backend_of(sched, number) : plan_map_find(&sched->pins, node);
     return b >= 0 ? sched->backends[b].backend : NULL;
 }

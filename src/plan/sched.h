@@ -35,22 +35,23 @@ enum sched_cause {
 
 /* A tensor of the graph, by number. */
 struct sched_tensor {
-    struct ggml_tensor * tensor;
     int32_t backend; /* -1: none yet */
     int32_t written; /* last split that writes into it through a view, -1: none */
+    int32_t shares;  /* next in the ring of tensors that must be on one backend with it, itself when there are none */
     int32_t copies;  /* first of the list of its copies, -1: none */
-    int32_t viewed;  /* number of what it views, -1: nothing */
+    int32_t node;    /* its place in the graph before backends reorder, -1: no node */
     uint8_t cause;
+    bool    idle;  /* computes nothing: a label or a leaf */
     bool    keeps; /* the backend wants other tensors kept until this node has run */
 };
 
 /* Copies of a tensor on one backend. */
 struct sched_copy {
-    int32_t              backend;
-    int32_t              next; /* older copies of the same tensor, or on another backend */
-    int32_t              split; /* made at its beginning */
-    int32_t              n_readers;
-    struct ggml_tensor * tensors[SCHED_MAX_COPIES];
+    int32_t backend;
+    int32_t next;  /* older copies of the same tensor, or on another backend */
+    int32_t split; /* made at its beginning */
+    int32_t n_readers;
+    int32_t numbers[SCHED_MAX_COPIES];
 };
 
 /* A tensor that is copied at the beginning of a split. */
@@ -107,14 +108,12 @@ struct ggml_backend_sched {
     int                    debug, debug_realloc;
 
     /* tensors that the client assigned since the last reset; they may be gone, so only their addresses count */
-    struct plan_map pins;
-    PLAN_ARRAY(int32_t) pin_backends;
+    struct plan_map pins; /* address -> backend */
 
-    /* the graph by numbers */
-    struct plan_map map;
-    PLAN_ARRAY(struct sched_tensor) tensors;
-    PLAN_ARRAY(int32_t) refs;     /* of each node: its number, then those of its sources that are not NULL */
-    PLAN_ARRAY(uint8_t) supports; /* [number][backend]: 0 not asked yet, 1 yes, 2 no */
+    /* the graph; from sched_cut on, its refs name the copies that the nodes read */
+    struct plan_numbers numbers;
+    PLAN_ARRAY(struct sched_tensor) tensors; /* by number, without our own tensors */
+    PLAN_ARRAY(uint8_t) supports;            /* [number][backend]: 0 not asked yet, 1 yes, 2 no */
     struct sched_arena arena;
 
     /* splits */
@@ -124,20 +123,23 @@ struct ggml_backend_sched {
     PLAN_ARRAY(struct sched_keep) keeps;
     PLAN_ARRAY(int32_t) graph_inputs; /* numbers of the leafs that are copied for each pipeline copy */
     bool out_of_memory; /* in a callback that cannot say so */
+    bool reordered;     /* a backend has been asked to optimize its splits */
 
     /* pipeline copies */
     int n_copies, cur_copy, next_copy;
 
     /* what the allocator gets: all nodes with copies and dependencies among them */
-    struct ggml_cgraph list;
-    PLAN_ARRAY(struct ggml_tensor *) list_nodes;
-    PLAN_ARRAY(struct ggml_tensor *) list_leafs;
+    PLAN_ARRAY(struct plan_ref) list_refs;
+    PLAN_ARRAY(int32_t) list_first;
+    PLAN_ARRAY(int32_t) list_leafs;
     PLAN_ARRAY(int) node_ids;
     PLAN_ARRAY(int) leaf_ids;
     PLAN_ARRAY(int32_t) list_index; /* of each node of the client's graph */
     PLAN_ARRAY(int32_t) times;
     PLAN_ARRAY(size_t) workspaces;
     PLAN_ARRAY(uint8_t) flags;
+    PLAN_ARRAY(uint32_t) over;
+    int32_t n_list;
     bool has_workspaces, has_groups;
     int  list_size, previous_list_size;
 
@@ -154,18 +156,34 @@ struct ggml_backend_sched {
 
 int32_t sched_backend_index(const struct ggml_backend_sched * sched, ggml_backend_t backend);
 
-/* Number of a tensor, a new one if need be; -1 with a text when there is no memory. */
-int32_t sched_number(struct ggml_backend_sched * sched, struct ggml_tensor * tensor);
+/* The node or source behind a ref. */
+static inline struct ggml_tensor * sched_tensor_of(const struct ggml_backend_sched * sched, int32_t number) {
+    return sched->numbers.tensors.items[number];
+}
 
-/* A zeroed tensor of our own; NULL with a text. */
-struct ggml_tensor * sched_new_tensor(struct ggml_backend_sched * sched);
+static inline int32_t sched_backend_of(const struct ggml_backend_sched * sched, int32_t number) {
+    return sched->tensors.items[number].backend;
+}
 
-/* May the backend's kernels run the node? Asks once. */
-bool sched_supports(struct ggml_backend_sched * sched, int32_t number, const struct ggml_tensor * node, int32_t backend);
+/* Refs of node i (by its place before any reordering); *n counts them all, the node itself too. */
+static inline struct plan_ref * sched_refs_of(const struct ggml_backend_sched * sched, int i, int * n) {
+    const int32_t first = sched->numbers.first.items[i];
+    *n                  = sched->numbers.first.items[i + 1] - first;
+    return &sched->numbers.refs.items[first];
+}
+
+static inline struct ggml_tensor * sched_current_copy(const struct ggml_backend_sched * sched, int32_t copy) {
+    return sched->numbers.tensors.items[sched->copies.items[copy].numbers[sched->cur_copy]];
+}
+
+/* A zeroed tensor of our own and its number; -1 with a text. */
+int32_t sched_new_tensor(struct ggml_backend_sched * sched);
+
+/* Can the backend run the node, and what must run beside it? Asks a device once for each node. */
+bool sched_supports(struct ggml_backend_sched * sched, int32_t number, int32_t backend);
 
 /* Can the backend read the tensor where it is, or will be? */
-bool sched_can_read(const struct ggml_backend_sched * sched, int32_t number, const struct ggml_tensor * tensor,
-                    int32_t backend);
+bool sched_can_read(const struct ggml_backend_sched * sched, int32_t number, int32_t backend);
 
 /* ---- the steps of planning, in order ---- */
 

@@ -18,26 +18,25 @@ int32_t sched_find_copy(const struct ggml_backend_sched * sched, int32_t number,
 }
 
 /* A tensor of the same layout on a backend. With several pipeline copies it is alive all the time: the graph after this
- * one writes the next copy while this one is read. */
-static struct ggml_tensor * new_copy(struct ggml_backend_sched * sched, const struct ggml_tensor * original, int32_t backend,
-                                     int c) {
-    struct ggml_tensor * copy = sched_new_tensor(sched);
-    if (copy == NULL) {
-        return NULL;
+ * one writes the next copy while this one is read. Returns its number, or -1. */
+static int32_t new_copy(struct ggml_backend_sched * sched, const struct ggml_tensor * original, int32_t backend, int c) {
+    const int32_t number = sched_new_tensor(sched);
+    if (number < 0) {
+        return -1;
     }
-    copy->type = original->type;
+    struct ggml_tensor * copy = sched_tensor_of(sched, number);
+    copy->type                = original->type;
     memcpy(copy->ne, original->ne, sizeof(copy->ne));
     memcpy(copy->nb, original->nb, sizeof(copy->nb));
     ggml_format_name(copy, "%s#%s#%d", ggml_backend_name(sched->backends[backend].backend), original->name, c);
     if (sched->n_copies > 1) {
         copy->flags |= GGML_TENSOR_FLAG_INPUT | GGML_TENSOR_FLAG_OUTPUT;
     }
-    return copy;
+    return number;
 }
 
-/* current: stands for the current copy itself, or NULL. Returns the index, or -1. */
-static int32_t add_copies(struct ggml_backend_sched * sched, int32_t number, struct ggml_tensor * tensor, int32_t backend,
-                          struct ggml_tensor * current) {
+/* is_current: the tensor itself stands for the current copy. Returns the index, or -1. */
+static int32_t add_copies(struct ggml_backend_sched * sched, int32_t number, int32_t backend, bool is_current) {
     if (!PLAN_ARRAY_ROOM(sched->copies)) {
         return -1;
     }
@@ -48,8 +47,9 @@ static int32_t add_copies(struct ggml_backend_sched * sched, int32_t number, str
     copy->split               = (int32_t) sched->splits.n - 1;
     copy->n_readers           = 0;
     for (int c = 0; c < sched->n_copies; c++) {
-        copy->tensors[c] = current != NULL && c == sched->cur_copy ? current : new_copy(sched, tensor, backend, c);
-        if (copy->tensors[c] == NULL) {
+        const bool itself = is_current && c == sched->cur_copy;
+        copy->numbers[c]  = itself ? number : new_copy(sched, sched_tensor_of(sched, number), backend, c);
+        if (copy->numbers[c] < 0) {
             return -1;
         }
     }
@@ -91,17 +91,17 @@ static struct sched_split * begin_split(struct ggml_backend_sched * sched, int32
     return split;
 }
 
+static bool needs_copy(const struct ggml_backend_sched * sched, int32_t number, int32_t backend) {
+    return sched_backend_of(sched, number) != backend && !sched_can_read(sched, number, backend);
+}
+
 /* A weight that has to be copied begins a new split: the memory of the weights copied before is free again by then. */
-static bool brings_weight(const struct ggml_backend_sched * sched, const struct ggml_tensor * node, const int32_t * refs,
+static bool brings_weight(const struct ggml_backend_sched * sched, const struct plan_ref * refs, int n_refs,
                           int32_t backend) {
-    for (int k = 0; k < GGML_MAX_SRC; k++) {
-        const struct ggml_tensor * src = node->src[k];
-        if (src == NULL) {
-            continue;
-        }
-        refs++;
+    for (int r = 1; r < n_refs; r++) {
+        const struct ggml_tensor * src = sched_tensor_of(sched, refs[r].number);
         if (src->buffer != NULL && src->buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS &&
-            sched->tensors.items[*refs].backend != backend && !sched_can_read(sched, *refs, src, backend)) {
+            needs_copy(sched, refs[r].number, backend)) {
             return true;
         }
     }
@@ -110,51 +110,46 @@ static bool brings_weight(const struct ggml_backend_sched * sched, const struct 
 
 /* Has the copy's original been written since it was made? A view's memory is that of what it views. */
 static bool is_outdated(const struct ggml_backend_sched * sched, int32_t number, int32_t copy) {
-    while (sched->tensors.items[number].viewed >= 0) {
-        number = sched->tensors.items[number].viewed;
-    }
-    return sched->copies.items[copy].split <= sched->tensors.items[number].written;
+    const int32_t root = plan_numbers_root(&sched->numbers, number);
+    return sched->copies.items[copy].split <= sched->tensors.items[root].written;
 }
 
-static void note_write(struct ggml_backend_sched * sched, int32_t number) {
-    while (sched->tensors.items[number].viewed >= 0) {
-        number = sched->tensors.items[number].viewed;
-    }
-    sched->tensors.items[number].written = (int32_t) sched->splits.n - 1;
-}
-
-/* Source k of a node is read from a copy, which the split makes unless an earlier one on its backend has. */
-static bool read_copy(struct ggml_backend_sched * sched, struct sched_split * split, struct ggml_tensor * node, int k,
-                      int32_t number) {
-    struct ggml_tensor * src  = node->src[k];
-    int32_t              copy = sched_find_copy(sched, number, split->backend);
-    if (copy < 0 || is_outdated(sched, number, copy)) {
-        copy = add_copies(sched, number, src, split->backend, NULL);
+/* A source is read from a copy, which the split makes unless an earlier one on its backend has. */
+static bool read_copy(struct ggml_backend_sched * sched, struct sched_split * split, int32_t node, struct plan_ref * ref) {
+    struct ggml_tensor * src  = sched_tensor_of(sched, ref->number);
+    int32_t              copy = sched_find_copy(sched, ref->number, split->backend);
+    if (copy < 0 || is_outdated(sched, ref->number, copy)) {
+        copy = add_copies(sched, ref->number, split->backend, false);
         if (copy < 0 || !PLAN_ARRAY_ROOM(split->inputs)) {
             return false;
         }
-        split->inputs.items[split->inputs.n++] = (struct sched_input) { .tensor = src, .number = number, .copy = copy };
+        split->inputs.items[split->inputs.n++] = (struct sched_input) { src, ref->number, copy };
     }
     if (!PLAN_ARRAY_ROOM(sched->patches)) {
         return false;
     }
+    ref->number                              = sched->copies.items[copy].numbers[sched->cur_copy];
     sched->patches.items[sched->patches.n++] = (struct sched_patch) {
-        .node     = node,
+        .node     = sched_tensor_of(sched, node),
         .original = src,
-        .copy     = sched->copies.items[copy].tensors[sched->cur_copy],
-        .k        = k,
+        .copy     = sched_tensor_of(sched, ref->number),
+        .k        = ref->k,
     };
     split->patch_end = sched->patches.n;
     sched->copies.items[copy].n_readers++;
     return true;
 }
 
-static bool cut_node(struct ggml_backend_sched * sched, struct ggml_tensor * node, int i, const int32_t * refs) {
-    const int32_t        number  = refs[0];
-    const int32_t        backend = sched->tensors.items[number].backend;
+static bool cut_node(struct ggml_backend_sched * sched, int i) {
+    int                  n_refs;
+    struct plan_ref *    refs    = sched_refs_of(sched, i, &n_refs);
+    const int32_t        backend = sched_backend_of(sched, refs[0].number);
     struct sched_split * split   = sched->splits.n > 0 ? &sched->splits.items[sched->splits.n - 1] : NULL;
+    if (sched->tensors.items[refs[0].number].idle) {
+        return true;
+    }
     if (split == NULL || split->backend != backend ||
-        (split->inputs.n > 0 && brings_weight(sched, node, refs, backend))) {
+        (split->inputs.n > 0 && brings_weight(sched, refs, n_refs, backend))) {
         if (split != NULL) {
             split->i_end = i;
         }
@@ -163,18 +158,14 @@ static bool cut_node(struct ggml_backend_sched * sched, struct ggml_tensor * nod
             return false;
         }
     }
-    for (int k = 0; k < GGML_MAX_SRC; k++) {
-        if (node->src[k] == NULL) {
-            continue;
-        }
-        refs++;
-        if (sched->tensors.items[*refs].backend != backend && !sched_can_read(sched, *refs, node->src[k], backend) &&
-            !read_copy(sched, split, node, k, *refs)) {
+    for (int r = 1; r < n_refs; r++) {
+        if (needs_copy(sched, refs[r].number, backend) && !read_copy(sched, split, refs[0].number, &refs[r])) {
             return false;
         }
     }
-    if (node->view_src != NULL) {
-        note_write(sched, number);
+    if (sched->numbers.viewed.items[refs[0].number] >= 0) { /* computes into what it views */
+        const int32_t root                  = plan_numbers_root(&sched->numbers, refs[0].number);
+        sched->tensors.items[root].written = (int32_t) sched->splits.n - 1;
     }
     return true;
 }
@@ -188,11 +179,11 @@ static bool copy_graph_inputs(struct ggml_backend_sched * sched, struct ggml_cgr
         if ((leaf->flags & GGML_TENSOR_FLAG_INPUT) == 0) {
             continue;
         }
-        const int32_t number  = plan_map_find(&sched->map, leaf);
-        const int32_t backend = sched->tensors.items[number].backend;
+        const int32_t number  = sched->numbers.leafs.items[i];
+        const int32_t backend = sched_backend_of(sched, number);
         if (sched_find_copy(sched, number, backend) < 0) {
             leaf->flags |= GGML_TENSOR_FLAG_OUTPUT; /* alive all the time, like its copies */
-            if (add_copies(sched, number, leaf, backend, leaf) < 0) {
+            if (add_copies(sched, number, backend, true) < 0) {
                 return false;
             }
         }
@@ -205,18 +196,12 @@ static bool copy_graph_inputs(struct ggml_backend_sched * sched, struct ggml_cgr
 }
 
 enum ggml_status sched_cut(struct ggml_backend_sched * sched, struct ggml_cgraph * graph) {
-    const int32_t * refs = sched->refs.items;
-    sched->splits.n      = 0;
-    sched->copies.n      = 0;
-    sched->patches.n     = 0;
+    sched->splits.n  = 0;
+    sched->copies.n  = 0;
+    sched->patches.n = 0;
     for (int i = 0; i < graph->n_nodes; i++) {
-        struct ggml_tensor * node = graph->nodes[i];
-        if (!ggml_op_is_empty(node->op) && !cut_node(sched, node, i, refs)) {
+        if (!cut_node(sched, i)) {
             return GGML_STATUS_ALLOC_FAILED;
-        }
-        refs++;
-        for (int k = 0; k < GGML_MAX_SRC; k++) {
-            refs += node->src[k] != NULL;
         }
     }
     if (sched->splits.n == 0 && begin_split(sched, sched->n_backends - 1, 0) == NULL) { /* nothing but labels */

@@ -3,6 +3,11 @@
  * One loadable module: opened, asked whether it fits this machine and this interface, initialised, put on the list.
  * What is refused is closed again.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/files.h"
@@ -55,9 +60,39 @@ int registry_score_module(void * handle, int silent) {
     return symbol != NULL ? score() : silent;
 }
 
+/* Modules fill their tables in ggml_backend_init and seldom guard that: one initialisation at a time. Recursive, and
+ * given back when something throws: what a module logs reaches the client's callback. */
+static pthread_mutex_t initialising = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+static void unlock(pthread_mutex_t ** held) {
+    pthread_mutex_unlock(*held);
+}
+
+/* Initialises and adds; NULL, with the reason in why, on failure. *added: the list has taken the handle over. */
+static ggml_backend_reg_t init_and_add(void * handle, ggml_backend_init_t init, bool * added, char * why, size_t n) {
+    __attribute__((cleanup(unlock))) pthread_mutex_t * held = &initialising;
+    pthread_mutex_lock(held);
+    const ggml_backend_reg_t live = registry_of_handle(handle);
+    if (live != NULL) {
+        return live;
+    }
+    const ggml_backend_reg_t reg = init();
+    if (reg == NULL) {
+        snprintf(why, n, "its ggml_backend_init returned NULL");
+    } else if (reg->api_version != GGML_BACKEND_API_VERSION) {
+        snprintf(why, n, "it was built for version %d of the module interface, this library has %d", reg->api_version,
+                 GGML_BACKEND_API_VERSION);
+    } else if (registry_add(reg, handle, added) != GGML_STATUS_SUCCESS) {
+        snprintf(why, n, "%s", ggml_ext_last_error());
+    } else {
+        return reg;
+    }
+    return NULL;
+}
+
 ggml_backend_reg_t registry_init_module(void * handle, const char * path, enum ggml_log_level level) {
     ggml_backend_init_t init;
-    bool                added;
+    bool                added = false;
     char                why[256];
     if (registry_score_module(handle, 1) == 0) {
         refuse(handle, path, level, "it does not support this machine");
@@ -69,26 +104,14 @@ ggml_backend_reg_t registry_init_module(void * handle, const char * path, enum g
         return NULL;
     }
     memcpy(&init, &symbol, sizeof(init));
-    const ggml_backend_reg_t reg = init();
+    const ggml_backend_reg_t reg = init_and_add(handle, init, &added, why, sizeof(why));
     if (reg == NULL) {
-        refuse(handle, path, level, "its ggml_backend_init returned NULL");
-        return NULL;
-    }
-    if (reg->api_version != GGML_BACKEND_API_VERSION) {
-        snprintf(why, sizeof(why), "it was built for version %d of the module interface, this library has %d",
-                 reg->api_version, GGML_BACKEND_API_VERSION);
         refuse(handle, path, level, why);
-        return NULL;
-    }
-    if (registry_add(reg, handle, &added) != GGML_STATUS_SUCCESS) {
-        refuse(handle, path, level, ggml_ext_last_error());
-        return NULL;
-    }
-    if (!added) {
+    } else if (!added) {
         base_dl_close(handle); /* opened once more: the list has the first handle */
-        return reg;
+    } else {
+        GGML_LOG_INFO("loaded %s backend from %s\n", ggml_backend_reg_name(reg), path);
     }
-    GGML_LOG_INFO("loaded %s backend from %s\n", ggml_backend_reg_name(reg), path);
     return reg;
 }
 

@@ -155,6 +155,16 @@ bool registry_is_live(const char * name) {
     return live;
 }
 
+ggml_backend_reg_t registry_of_handle(void * handle) {
+    ggml_backend_reg_t reg = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < n_entries && reg == NULL; i++) {
+        reg = entries[i].handle == handle ? entries[i].reg : NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return reg;
+}
+
 static void remove_devices(ggml_backend_reg_t reg) {
     size_t kept = 0;
     for (size_t i = 0; i < n_devices; i++) {

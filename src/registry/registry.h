@@ -17,6 +17,9 @@ enum ggml_status registry_add(ggml_backend_reg_t reg, void * handle, bool * adde
  * the CPU's. */
 bool registry_remove(ggml_backend_reg_t reg, void ** handle);
 
+/* The registry that came from an object; NULL when there is none. */
+ggml_backend_reg_t registry_of_handle(void * handle);
+
 /* Is a registry of this name live? Case does not matter. */
 bool registry_is_live(const char * name);
 

@@ -24,14 +24,14 @@ static inline float half_to_float(ggml_fp16_t h) {
 }
 
 static inline ggml_fp16_t float_to_half(float f) {
-    const uint32_t w        = fp32_to_bits(f);
-    const uint32_t twice    = w + w;
-    const uint32_t bias     = twice & 0xFF000000u;
-    const uint32_t floor    = bias < 0x71000000u ? 0x71000000u : bias;
-    const float    scaled   = (fabsf(f) * 0x1.0p+112f) * 0x1.0p-110f; /* overflows where the half does */
-    const uint32_t bits     = fp32_to_bits(fp32_from_bits((floor >> 1) + 0x07800000u) + scaled);
-    const uint32_t rounded  = ((bits >> 13) & 0x7C00u) + (bits & 0x0FFFu);
-    const uint32_t nan      = -(uint32_t) (twice > 0xFF000000u);
+    const uint32_t w       = fp32_to_bits(f);
+    const uint32_t twice   = w + w;
+    const uint32_t bias    = twice & 0xFF000000u;
+    const uint32_t floor   = bias < 0x71000000u ? 0x71000000u : bias;
+    const float    scaled  = (fabsf(f) * 0x1.0p+112f) * 0x1.0p-110f; /* overflows where the half does */
+    const uint32_t bits    = fp32_to_bits(fp32_from_bits((floor >> 1) + 0x07800000u) + scaled);
+    const uint32_t rounded = ((bits >> 13) & 0x7C00u) + (bits & 0x0FFFu);
+    const uint32_t nan     = -(uint32_t) (twice > 0xFF000000u);
     return (ggml_fp16_t) ((w >> 16 & 0x8000u) | (rounded & ~nan) | (0x7E00u & nan));
 }
 
@@ -71,8 +71,8 @@ void ggml_fp32_to_bf16_row(const float * x, ggml_bf16_t * y, int64_t n) {
     ggml_fp32_to_bf16_row_ref(x, y, n);
 }
 
-/* Unsigned E4M3, rounded to nearest with ties away from zero; zero, negative numbers and NaN give 0. Everything from 256 on
- * takes the greatest code, 0x7E (448); the subnormals, multiples of 2^-9, end at 7: both as files have it. */
+/* Unsigned E4M3, rounded to nearest with ties away from zero; zero, negative numbers and NaN give 0. Everything from
+ * 256 on takes the greatest code, 0x7E (448); the subnormals, multiples of 2^-9, end at 7: both as files have it. */
 uint8_t graft_fp32_to_ue4m3(float x) {
     if (!(x > 0.0f)) {
         return 0;
@@ -85,7 +85,8 @@ uint8_t graft_fp32_to_ue4m3(float x) {
         const int steps = (int) (x * 512.0f + 0.5f);
         return (uint8_t) (steps < 7 ? steps : 7);
     }
-    /* Half of the last place is added to the fraction; a carry goes into the exponent, whose bias falls from 127 to 7. */
+    /* Half of the last place is added to the fraction; a carry goes into the exponent, whose bias falls from 127 to 7.
+     */
     const uint32_t code = ((bits + (1u << 19)) >> 20) - (120u << 3);
     return (uint8_t) (code < 0x78 ? code : 0x7E);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fit that Q8_0 and Q8_1 share: the scale is the greatest magnitude over 127, levels are rounded with ties away from
- * zero.
+ * The fit that Q8_0 and Q8_1 share: the scale is the greatest magnitude over 127, levels are rounded with ties away
+ * from zero.
  */
 #ifndef GRAFT_TYPE_EIGHT_H
 #define GRAFT_TYPE_EIGHT_H

@@ -22,12 +22,12 @@ static bool validate(const void * data, size_t nbytes) {
 }
 
 const struct type_row type_row_f16 = {
-    .id     = GGML_TYPE_F16,
-    .traits = { .type_name      = "f16",
-                .blck_size      = 1,
-                .type_size      = sizeof(ggml_fp16_t),
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_F16,
+    .traits   = {.type_name      = "f16",
+                 .blck_size      = 1,
+                 .type_size      = sizeof(ggml_fp16_t),
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize,
     .validate = validate,
     .decode   = decode,

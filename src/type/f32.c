@@ -33,7 +33,7 @@ static bool validate(const void * data, size_t nbytes) {
 
 const struct type_row type_row_f32 = {
     .id       = GGML_TYPE_F32,
-    .traits   = { .type_name = "f32", .blck_size = 1, .type_size = sizeof(float) },
+    .traits   = {.type_name = "f32", .blck_size = 1, .type_size = sizeof(float)},
     .quantize = quantize,
     .validate = validate,
     .decode   = decode,

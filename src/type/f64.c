@@ -30,7 +30,7 @@ static bool validate(const void * data, size_t nbytes) {
 
 const struct type_row type_row_f64 = {
     .id       = GGML_TYPE_F64,
-    .traits   = { .type_name = "f64", .blck_size = 1, .type_size = sizeof(double) },
+    .traits   = {.type_name = "f64", .blck_size = 1, .type_size = sizeof(double)},
     .validate = validate,
     .decode   = decode,
     .encode   = encode,

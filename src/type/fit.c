@@ -41,7 +41,7 @@ static void round_all(int n, const float * x, float inverse, int low, int high, 
 }
 
 struct fit_moments fit_measure(int n, const float * x, const float * w, const int * levels) {
-    struct fit_moments m = { 0.0f, 0.0f };
+    struct fit_moments m = {0.0f, 0.0f};
     for (int i = 0; i < n; i++) {
         const float l = (float) levels[i];
         m.lx += w[i] * x[i] * l;
@@ -50,16 +50,16 @@ struct fit_moments fit_measure(int n, const float * x, const float * w, const in
     return m;
 }
 
-/* Moves one level after the other to the place that is best for the scale of all others, if the quotient grows. `bytes`:
- * levels are kept in unsigned bytes, and the others must have a level other than zero. */
+/* Moves one level after the other to the place that is best for the scale of all others, if the quotient grows.
+ * `bytes`: levels are kept in unsigned bytes, and the others must have a level other than zero. */
 static void descend(int n, const float * x, const float * w, int low, int high, bool bytes, int * levels,
                     struct fit_moments * m) {
     bool changed = true;
     for (int round = 0; round < 5 && changed; round++) {
         changed = false;
         for (int i = 0; i < n; i++) {
-            const float    old  = (float) levels[i];
-            struct fit_moments rest = { m->lx - w[i] * x[i] * old, m->l2 - w[i] * old * old };
+            const float        old  = (float) levels[i];
+            struct fit_moments rest = {m->lx - w[i] * x[i] * old, m->l2 - w[i] * old * old};
             if (!(rest.lx > 0.0f) || (bytes && !(rest.l2 > 0.0f))) {
                 continue;
             }
@@ -105,8 +105,8 @@ float fit_symmetric(int n, int nmax, const float * x, const float * weights, int
     int best[FIT_MAX], trial[FIT_MAX];
     round_all(n, x, (float) -nmax / peak, -nmax, nmax - 1, best);
     struct fit_moments m     = fit_measure(n, x, weights, best);
-    float          scale = m.l2 != 0.0f ? m.lx / m.l2 : 0.0f;
-    float          gain  = scale * m.lx;
+    float              scale = m.l2 != 0.0f ? m.lx / m.l2 : 0.0f;
+    float              gain  = scale * m.lx;
     for (int step = -9; step <= 9; step++) {
         if (step == 0) {
             continue;
@@ -198,7 +198,8 @@ struct line {
     float offset;
 };
 
-/* The weighted regression line through (level, x), its offset kept at or below zero. False where the levels are all equal. */
+/* The weighted regression line through (level, x), its offset kept at or below zero. False where the levels are all
+ * equal. */
 static bool regress(int n, const float * x, const float * w, const uint8_t * levels, float sum_w, float sum_x,
                     struct line * out) {
     float sum_l = 0.0f, sum_l2 = 0.0f, sum_xl = 0.0f;
@@ -221,8 +222,8 @@ static bool regress(int n, const float * x, const float * w, const uint8_t * lev
     return true;
 }
 
-float fit_affine(int n, int nmax, const float * x, const float * weights, const struct fit_trials * trials, uint8_t * levels,
-                 float * offset) {
+float fit_affine(int n, int nmax, const float * x, const float * weights, const struct fit_trials * trials,
+                 uint8_t * levels, float * offset) {
     float min = x[0], max = x[0];
     float sum_w = weights[0], sum_x = weights[0] * x[0];
     for (int i = 1; i < n; i++) {
@@ -241,13 +242,12 @@ float fit_affine(int n, int nmax, const float * x, const float * weights, const 
     for (int i = 0; i < n; i++) {
         levels[i] = (uint8_t) fit_level(inverse * (x[i] - min), 0, nmax);
     }
-    struct line best  = { 1.0f / inverse, min };
+    struct line best  = {1.0f / inverse, min};
     float       least = affine_error(n, x, weights, levels, best.scale, best.offset, trials->absolute);
     uint8_t     trial[FIT_MAX];
     for (int step = 0; step <= trials->count; step++) {
         /* Each trial starts from the best offset so far. */
-        const float trial_inverse =
-            (trials->first + trials->step * (float) step + (float) nmax) / (max - best.offset);
+        const float trial_inverse = (trials->first + trials->step * (float) step + (float) nmax) / (max - best.offset);
         for (int i = 0; i < n; i++) {
             trial[i] = (uint8_t) fit_level(trial_inverse * (x[i] - best.offset), 0, nmax);
         }

@@ -17,8 +17,8 @@
 /* Blocks whose greatest magnitude is below this are encoded as zeros. */
 #define FIT_ZERO 1e-15f
 
-/* Nearest integer, ties to even, saturated at +-4194303; NaN gives the lower end. Adding 1.5 * 2^23 puts the integer in the
- * low bits of the fraction, which compilers vectorise on every machine. */
+/* Nearest integer, ties to even, saturated at +-4194303; NaN gives the lower end. Adding 1.5 * 2^23 puts the integer in
+ * the low bits of the fraction, which compilers vectorise on every machine. */
 static inline int fit_round(float v) {
     v = v > -4194303.0f ? v : -4194303.0f;
     v = v < 4194303.0f ? v : 4194303.0f;
@@ -60,8 +60,8 @@ void fit_importance(int n, const float * x, const float * importance, float sigm
  * be NULL: the squares of the values. A block of zeros gives scale 0 and stored levels 0. */
 float fit_symmetric(int n, int nmax, const float * x, const float * weights, int8_t * levels);
 
-/* The same range and storage, weights x^2: the scale -nmax / peak, then up to five rounds that move one level at a time as
- * long as the fit gets better. */
+/* The same range and storage, weights x^2: the scale -nmax / peak, then up to five rounds that move one level at a time
+ * as long as the fit gets better. */
 float fit_symmetric_descent(int n, int nmax, const float * x, int8_t * levels);
 
 /* The sums that a weighted least squares scale is made of. */
@@ -71,8 +71,8 @@ struct fit_moments {
 };
 struct fit_moments fit_measure(int n, const float * x, const float * w, const int * levels);
 
-/* Scale for values >= 0 with levels 0 .. nmax: nine trials, then the same descent. A value below zero is allowed for its
- * part in the scale; its level wraps to a byte between the steps, as it does where files come from. */
+/* Scale for values >= 0 with levels 0 .. nmax: nine trials, then the same descent. A value below zero is allowed for
+ * its part in the scale; its level wraps to a byte between the steps, as it does where files come from. */
 float fit_positive(int n, int nmax, const float * x, const float * weights, uint8_t * levels);
 
 /* Which scales fit_affine tries: (first + step * i + nmax) / (max - best offset so far) for i = 0 .. count. */
@@ -84,7 +84,7 @@ struct fit_trials {
 };
 
 /* x ~ scale * level - *offset with levels 0 .. nmax and *offset >= 0. Returns the scale. */
-float fit_affine(int n, int nmax, const float * x, const float * weights, const struct fit_trials * trials, uint8_t * levels,
-                 float * offset);
+float fit_affine(int n, int nmax, const float * x, const float * weights, const struct fit_trials * trials,
+                 uint8_t * levels, float * offset);
 
 #endif /* GRAFT_TYPE_FIT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Search tables of the grids. They are built aside and put in place with one exchange, so that encoders on several threads
- * need no lock: who comes second drops its own.
+ * Search tables of the grids. They are built aside and put in place with one exchange, so that encoders on several
+ * threads need no lock: who comes second drops its own.
  */
 #include "type/grid.h"
 
@@ -15,12 +15,9 @@
 #define MAX_POINTS 2048
 
 static const struct grid grids[GRID_COUNT] = {
-    [GRID_IQ2_XXS] = { grid_points_iq2_xxs, 256, 8, 2, 2, 2 },
-    [GRID_IQ2_XS]  = { grid_points_iq2_xs, 512, 8, 2, 2, 2 },
-    [GRID_IQ2_S]   = { grid_points_iq2_s, 1024, 8, 2, 2, 1 },
-    [GRID_IQ1]     = { grid_points_iq1, 2048, 8, 2, 2, 3 },
-    [GRID_IQ3_XXS] = { grid_points_iq3_xxs, 256, 4, 3, 7, 2 },
-    [GRID_IQ3_S]   = { grid_points_iq3_s, 512, 4, 3, 7, 3 },
+    [GRID_IQ2_XXS] = {grid_points_iq2_xxs, 256, 8, 2, 2, 2}, [GRID_IQ2_XS] = {grid_points_iq2_xs, 512, 8, 2, 2, 2},
+    [GRID_IQ2_S] = {grid_points_iq2_s, 1024, 8, 2, 2, 1},    [GRID_IQ1] = {grid_points_iq1, 2048, 8, 2, 2, 3},
+    [GRID_IQ3_XXS] = {grid_points_iq3_xxs, 256, 4, 3, 7, 2}, [GRID_IQ3_S] = {grid_points_iq3_s, 512, 4, 3, 7, 3},
 };
 
 struct tables {
@@ -53,7 +50,7 @@ static void half_distances(const struct grid * grid, unsigned half, uint8_t * di
 /* The list of a place: its length, then the points by distance, equally far ones by number. */
 static void list_neighbours(const struct grid * grid, unsigned packed, uint16_t * list) {
     uint8_t   distance[MAX_POINTS], low[256], high[256];
-    int       n_at[256] = { 0 };
+    int       n_at[256] = {0};
     int       last      = 0;
     uint16_t  n         = 0;
     const int half_bits = grid->dimensions / 2 * grid->bits;
@@ -149,14 +146,15 @@ static struct tables * tables_new(const struct grid * grid) {
 }
 
 struct grid_search grid_search_get(enum grid_id id) {
-    struct grid_search search = { &grids[id], NULL, NULL };
+    struct grid_search search = {&grids[id], NULL, NULL};
     struct tables *    tables = atomic_load_explicit(&built[id], memory_order_acquire);
     if (tables == NULL) {
         struct tables * own = tables_new(&grids[id]);
         if (own == NULL) {
             return search;
         }
-        if (atomic_compare_exchange_strong_explicit(&built[id], &tables, own, memory_order_acq_rel, memory_order_acquire)) {
+        if (atomic_compare_exchange_strong_explicit(&built[id], &tables, own, memory_order_acq_rel,
+                                                    memory_order_acquire)) {
             tables = own;
         } else {
             tables_free(own);
@@ -202,14 +200,21 @@ int grid_nearest(const struct grid_search * search, unsigned packed, const float
 
 static enum grid_id grid_of(enum ggml_type type) {
     switch (type) {
-        case GGML_TYPE_IQ2_XXS: return GRID_IQ2_XXS;
-        case GGML_TYPE_IQ2_XS:  return GRID_IQ2_XS;
-        case GGML_TYPE_IQ2_S:   return GRID_IQ2_S;
+        case GGML_TYPE_IQ2_XXS:
+            return GRID_IQ2_XXS;
+        case GGML_TYPE_IQ2_XS:
+            return GRID_IQ2_XS;
+        case GGML_TYPE_IQ2_S:
+            return GRID_IQ2_S;
         case GGML_TYPE_IQ1_S:
-        case GGML_TYPE_IQ1_M:   return GRID_IQ1;
-        case GGML_TYPE_IQ3_XXS: return GRID_IQ3_XXS;
-        case GGML_TYPE_IQ3_S:   return GRID_IQ3_S;
-        default:                return GRID_COUNT;
+        case GGML_TYPE_IQ1_M:
+            return GRID_IQ1;
+        case GGML_TYPE_IQ3_XXS:
+            return GRID_IQ3_XXS;
+        case GGML_TYPE_IQ3_S:
+            return GRID_IQ3_S;
+        default:
+            return GRID_COUNT;
     }
 }
 

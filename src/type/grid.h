@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Grids: the formats IQ1, IQ2 and IQ3 store groups of eight or four values as the number of a point of a fixed set, whose
- * coordinates are small levels. A packed point has the levels in its bits, the first in the lowest.
+ * Grids: the formats IQ1, IQ2 and IQ3 store groups of eight or four values as the number of a point of a fixed set,
+ * whose coordinates are small levels. A packed point has the levels in its bits, the first in the lowest.
  */
 #ifndef GRAFT_TYPE_GRID_H
 #define GRAFT_TYPE_GRID_H
 
 #include <stdint.h>
 
-#include "ggml-impl.h"
+#include "type/block.h"
 
 enum grid_id {
     GRID_IQ2_XXS,
@@ -36,8 +36,8 @@ struct grid {
     int              shells;     /* the neighbours of a place are the points at this many least distances from it */
 };
 
-/* Tables for the encoders: which point lies at a place, and which are the neighbours of a place that has none. Without memory
- * for them the members are NULL and every question is computed anew, with the same answers. */
+/* Tables for the encoders: which point lies at a place, and which are the neighbours of a place that has none. Without
+ * memory for them the members are NULL and every question is computed anew, with the same answers. */
 struct grid_search {
     const struct grid * grid;
     const int32_t *     place;      /* by packed levels: the point, or -1 - the start of a list in neighbours */
@@ -50,7 +50,8 @@ struct grid_search grid_search_get(enum grid_id id);
 /* The point at packed levels, or -1. */
 int grid_find(const struct grid_search * search, unsigned packed);
 
-/* Of the neighbours of a place without a point, the one that is nearest to x: least sum of w (scale * values[level] - x)^2. */
+/* Of the neighbours of a place without a point, the one that is nearest to x: least sum of w (scale * values[level] -
+ * x)^2. */
 int grid_nearest(const struct grid_search * search, unsigned packed, const float * x, const float * w, float scale,
                  const float * values);
 
@@ -93,15 +94,13 @@ static inline unsigned grid_even_signs(unsigned seven) {
 
 /* The eight bytes of a word, lowest first. */
 static inline void grid_bytes(uint64_t word, uint8_t * bytes) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
+    word = type_little_endian(word);
     memcpy(bytes, &word, sizeof(word));
 }
 
 /* Writes eight magnitudes times scale with the signs of the bits of `signs`. */
 static inline void grid_write(uint64_t magnitudes, float scale, unsigned signs, float * y) {
-    static const uint32_t bit[8] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+    static const uint32_t bit[8] = {1, 2, 4, 8, 16, 32, 64, 128};
     uint8_t               bytes[8];
     grid_bytes(magnitudes, bytes);
     for (int j = 0; j < 8; j++) {

@@ -5,8 +5,8 @@
 #include "type/iq1.h"
 
 const float iq1_values[2][3] = {
-    { -1.0f + IQ1_DELTA, IQ1_DELTA, 1.0f + IQ1_DELTA },
-    { -1.0f - IQ1_DELTA, -IQ1_DELTA, 1.0f - IQ1_DELTA },
+    {-1.0f + IQ1_DELTA, IQ1_DELTA, 1.0f + IQ1_DELTA},
+    {-1.0f - IQ1_DELTA, -IQ1_DELTA, 1.0f - IQ1_DELTA},
 };
 
 void iq1_sort(int n, const float * x, int * order) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * IQ1_M: blocks of 256 values, x ~ d * (2 code + 1) * (level - 1 +- 1/8) with eight levels from a grid of 2048 points. Every eight
- * values have a nibble of qh: the high three bits of the point number, and the shift. The eight bytes of scales are four
- * words: a 3-bit code for each of four groups of 16 values, and a nibble of the half d, lowest first.
- * 
+ * IQ1_M: blocks of 256 values, x ~ d * (2 code + 1) * (level - 1 +- 1/8) with eight levels from a grid of 2048 points.
+ * Every eight values have a nibble of qh: the high three bits of the point number, and the shift. The eight bytes of
+ * scales are four words: a 3-bit code for each of four groups of 16 values, and a nibble of the half d, lowest first.
+ *
  * The encoder is that of IQ1_S, with a shift of its own for each half of a group.
  */
 #include <float.h>
 
 #include "type/iq1.h"
 
-#define GROUP    16
+#define GROUP 16
 #define N_GROUPS (QK_K / GROUP)
-#define ZERO     1e-7f
-#define LIMIT    (TYPE_HALF_LIMIT * 15.0f)
+#define ZERO 1e-7f
+#define LIMIT (TYPE_HALF_LIMIT * 15.0f)
 
 /* The scale of a block as it is stored is greater than the fitted one: found by experiment. */
 #define SCALE_FACTOR 1.1125f
@@ -51,19 +51,19 @@ static void sum_halves(const int * order, const float * x, const float * w, stru
     }
 }
 
-/* The values of neighbouring levels differ by one: sum w x q over a half is total * v2 - prefix(i1) - prefix(i2), and the sum
- * of w q^2 follows in the same way from the differences of the squares. */
+/* The values of neighbouring levels differ by one: sum w x q over a half is total * v2 - prefix(i1) - prefix(i2), and
+ * the sum of w q^2 follows in the same way from the differences of the squares. */
 static struct fit_moments half_moments(const struct prefix * p, const float * v, int i1, int i2) {
     const float total_x = p->x[GROUP], total_w = p->w[GROUP];
     const float step1 = v[0] * v[0] - v[1] * v[1], step2 = v[1] * v[1] - v[2] * v[2];
-    return (struct fit_moments) { total_x * v[2] - (p->x[i1] + p->x[i2]),
-                                  total_w * v[2] * v[2] + p->w[i1] * step1 + p->w[i2] * step2 };
+    return (struct fit_moments){total_x * v[2] - (p->x[i1] + p->x[i2]),
+                                total_w * v[2] * v[2] + p->w[i1] * step1 + p->w[i2] * step2};
 }
 
 static struct split best_split(const int * order, const float * x, const float * w) {
     struct prefix halves[2];
     float         score = -FLT_MAX;
-    struct split  best  = { 0, 0, -1, 0.0f };
+    struct split  best  = {0, 0, -1, 0.0f};
     sum_halves(order, x, w, halves);
     for (int i1 = 0; i1 <= GROUP; i1++) {
         for (int i2 = i1; i2 <= GROUP; i2++) {
@@ -76,7 +76,7 @@ static struct split best_split(const int * order, const float * x, const float *
                 const float qx = m[0][shifts >> 1].lx + m[1][shifts & 1].lx;
                 const float q2 = m[0][shifts >> 1].l2 + m[1][shifts & 1].l2;
                 if (q2 > 0.0f && qx * qx > score * q2) {
-                    best  = (struct split) { i1, i2, shifts, qx / q2 };
+                    best  = (struct split){i1, i2, shifts, qx / q2};
                     score = best.scale * qx;
                 }
             }
@@ -87,7 +87,7 @@ static struct split best_split(const int * order, const float * x, const float *
 
 static struct group fit_group(const struct grid_search * search, const float * x, const float * w) {
     const uint16_t centre = (uint16_t) grid_find(search, IQ1_CENTRE);
-    struct group   group  = { { centre, centre }, 0, 0.0f };
+    struct group   group  = {{centre, centre}, 0, 0.0f};
     int            order[GROUP], levels[GROUP];
     if (fabsf(fit_peak(GROUP, x)) < ZERO) {
         return group;
@@ -100,8 +100,8 @@ static struct group fit_group(const struct grid_search * search, const float * x
     const bool turned = split.scale < 0.0f;
     group.shifts      = turned ? 3 - split.shifts : split.shifts;
     iq1_assign(GROUP, order, split.i1, split.i2, turned, levels);
-    const float * const values[2] = { values_of(group.shifts, 0), values_of(group.shifts, 1) };
-    group.scale = iq1_snap(search, GROUP, x, w, levels, values, fabsf(split.scale), group.points);
+    const float * const values[2] = {values_of(group.shifts, 0), values_of(group.shifts, 1)};
+    group.scale                   = iq1_snap(search, GROUP, x, w, levels, values, fabsf(split.scale), group.points);
     return group;
 }
 
@@ -118,16 +118,17 @@ static void add_moments(const struct grid_search * search, const struct group * 
 
 static void store_group(const struct group * group, int g, block_iq1_m * block) {
     for (int h = 0; h < 2; h++) {
-        const int down           = h == 0 ? group->shifts >> 1 : group->shifts & 1;
-        block->qs[2 * g + h]     = group->points[h] & 255;
-        block->qh[g]             = (uint8_t) (block->qh[g] | (group->points[h] >> 8 | down << 3) << (4 * h));
+        const int down       = h == 0 ? group->shifts >> 1 : group->shifts & 1;
+        block->qs[2 * g + h] = group->points[h] & 255;
+        block->qh[g]         = (uint8_t) (block->qh[g] | (group->points[h] >> 8 | down << 3) << (4 * h));
     }
 }
 
-static void encode_block(const struct grid_search * search, const float * x, const float * importance, block_iq1_m * block) {
+static void encode_block(const struct grid_search * search, const float * x, const float * importance,
+                         block_iq1_m * block) {
     float        values[QK_K], w[QK_K], greatest = 0.0f;
     struct group groups[N_GROUPS];
-    uint16_t     words[4] = { 0 };
+    uint16_t     words[4] = {0};
     type_stage(QK_K, x, LIMIT, values);
     memset(block, 0, sizeof(*block));
     const float sigma2 = 2.0f * fit_sum_squares(QK_K, values, LIMIT) / (float) QK_K;
@@ -141,9 +142,9 @@ static void encode_block(const struct grid_search * search, const float * x, con
         memset(block, 0, sizeof(*block));
         return;
     }
-    float              d = greatest / 15.0f;
+    float              d       = greatest / 15.0f;
     const float        inverse = 1.0f / d;
-    struct fit_moments m = { 0.0f, 0.0f };
+    struct fit_moments m       = {0.0f, 0.0f};
     for (int g = 0; g < N_GROUPS; g++) {
         const int code = fit_level(0.5f * (inverse * groups[g].scale - 1.0f), 0, 7);
         words[g / 4]   = (uint16_t) (words[g / 4] | code << (g % 4 * 3));
@@ -198,17 +199,17 @@ static bool validate(const void * data, size_t nbytes) {
 TYPE_DECODE(iq1_m)
 
 size_t quantize_iq1_m(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                      const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ1_M, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq1_m = {
-    .id     = GGML_TYPE_IQ1_M,
-    .traits = { .type_name      = "iq1_m",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_iq1_m),
-                .is_quantized   = true,
-                .to_float       = decode },
+    .id       = GGML_TYPE_IQ1_M,
+    .traits   = {.type_name    = "iq1_m",
+                 .blck_size    = QK_K,
+                 .type_size    = sizeof(block_iq1_m),
+                 .is_quantized = true,
+                 .to_float     = decode},
     .quantize = quantize_iq1_m,
     .validate = validate,
     .decode   = decode,

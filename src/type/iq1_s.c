@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * IQ1_S: blocks of 256 values, x ~ d * (2 code + 1) * (level - 1 +- 1/8) with eight levels from a grid of 2048 points. A group
- * of 32 values has a 16-bit word: the high three bits of four point numbers, a 3-bit code and a bit for the shift.
- * 
- * The encoder solves the weighted least squares problem of a group: with the values sorted, the three levels are cut by two
- * borders, and prefix sums give the best scale for every pair of borders and both shifts.
+ * IQ1_S: blocks of 256 values, x ~ d * (2 code + 1) * (level - 1 +- 1/8) with eight levels from a grid of 2048 points.
+ * A group of 32 values has a 16-bit word: the high three bits of four point numbers, a 3-bit code and a bit for the
+ * shift.
+ *
+ * The encoder solves the weighted least squares problem of a group: with the values sorted, the three levels are cut by
+ * two borders, and prefix sums give the best scale for every pair of borders and both shifts.
  */
 #include <float.h>
 
 #include "type/iq1.h"
 
-#define GROUP    32
+#define GROUP 32
 #define N_GROUPS (QK_K / GROUP)
-#define ZERO     1e-12f
-#define LIMIT    (TYPE_HALF_LIMIT * 15.0f)
+#define ZERO 1e-12f
+#define LIMIT (TYPE_HALF_LIMIT * 15.0f)
 
 /* The scale of a block as it is stored is greater than the fitted one: found by experiment. */
 #define SCALE_FACTOR 1.125f
@@ -25,9 +26,9 @@ struct split {
 };
 
 static struct split best_split(const int * order, const float * x, const float * w) {
-    float        sum_x[GROUP + 1] = { 0.0f }, sum_w[GROUP + 1] = { 0.0f };
+    float        sum_x[GROUP + 1] = {0.0f}, sum_w[GROUP + 1] = {0.0f};
     float        score = -FLT_MAX;
-    struct split best  = { 0, 0, -1, 0.0f };
+    struct split best  = {0, 0, -1, 0.0f};
     for (int j = 0; j < GROUP; j++) {
         sum_x[j + 1] = sum_x[j] + w[order[j]] * x[order[j]];
         sum_w[j + 1] = sum_w[j] + w[order[j]];
@@ -41,7 +42,7 @@ static struct split best_split(const int * order, const float * x, const float *
                 const float   qx = x0 * v[0] + x1 * v[1] + x2 * v[2];
                 const float   q2 = w0 * v[0] * v[0] + w1 * v[1] * v[1] + w2 * v[2] * v[2];
                 if (q2 > 0.0f && qx * qx > score * q2) {
-                    best  = (struct split) { i1, i2, shift, qx / q2 };
+                    best  = (struct split){i1, i2, shift, qx / q2};
                     score = best.scale * qx;
                 }
             }
@@ -51,7 +52,8 @@ static struct split best_split(const int * order, const float * x, const float *
 }
 
 /* Points of a group; returns its scale, 0 for zeros. *down: the shift. */
-static float fit_group(const struct grid_search * search, const float * x, const float * w, uint16_t * points, bool * down) {
+static float fit_group(const struct grid_search * search, const float * x, const float * w, uint16_t * points,
+                       bool * down) {
     int order[GROUP], levels[GROUP];
     for (int k = 0; k < GROUP / 8; k++) {
         points[k] = (uint16_t) grid_find(search, IQ1_CENTRE);
@@ -69,11 +71,12 @@ static float fit_group(const struct grid_search * search, const float * x, const
     *down             = (split.shift == 1) != turned;
     iq1_assign(GROUP, order, split.i1, split.i2, turned, levels);
     const float * const v         = iq1_values[*down];
-    const float * const values[4] = { v, v, v, v };
+    const float * const values[4] = {v, v, v, v};
     return iq1_snap(search, GROUP, x, w, levels, values, fabsf(split.scale), points);
 }
 
-static void encode_block(const struct grid_search * search, const float * x, const float * importance, block_iq1_s * block) {
+static void encode_block(const struct grid_search * search, const float * x, const float * importance,
+                         block_iq1_s * block) {
     float values[QK_K], w[GROUP], scales[N_GROUPS], greatest = 0.0f;
     bool  down[N_GROUPS];
     type_stage(QK_K, x, LIMIT, values);
@@ -125,20 +128,20 @@ TYPE_DECODE(iq1_s)
 TYPE_VALIDATE_HALF(block_iq1_s, d)
 
 size_t quantize_iq1_s(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                      const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ1_S, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq1_s = {
-    .id     = GGML_TYPE_IQ1_S,
-    .traits = { .type_name      = "iq1_s",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_iq1_s),
-                .is_quantized   = true,
-                .to_float       = decode },
-    .quantize = quantize_iq1_s,
-    .validate = validate,
+    .id            = GGML_TYPE_IQ1_S,
+    .traits        = {.type_name    = "iq1_s",
+                      .blck_size    = QK_K,
+                      .type_size    = sizeof(block_iq1_s),
+                      .is_quantized = true,
+                      .to_float     = decode},
+    .quantize      = quantize_iq1_s,
+    .validate      = validate,
     .needs_imatrix = true,
-    .decode   = decode,
-    .dot_type = GGML_TYPE_Q8_K,
+    .decode        = decode,
+    .dot_type      = GGML_TYPE_Q8_K,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * IQ2_S: blocks of 256 values, x ~ d * (code + 1/2) / 4 * magnitude with eight magnitudes from a grid of 1024 points (8 bits
- * in the first half of qs, 2 bits in qh) and eight sign bits in the second half of qs. Groups of 16 values have a 4-bit code.
+ * IQ2_S: blocks of 256 values, x ~ d * (code + 1/2) / 4 * magnitude with eight magnitudes from a grid of 1024 points (8
+ * bits in the first half of qs, 2 bits in qh) and eight sign bits in the second half of qs. Groups of 16 values have a
+ * 4-bit code.
  */
 #include "type/lattice.h"
 
@@ -34,7 +35,7 @@ static void pack(const struct lattice_block * fit, block_iq2_s * block) {
 
 static void encode_weighted(const float * x, void * y, int64_t k, const float * importance) {
     const struct grid_search search = grid_search_get(GRID_IQ2_S);
-    block_iq2_s *          blocks = y;
+    block_iq2_s *            blocks = y;
     for (int64_t i = 0; i < k / QK_K; i++) {
         struct lattice_block fit;
         lattice_fit(&format, &search, x + i * QK_K, importance != NULL ? importance + i * QK_K : NULL, &fit);
@@ -62,21 +63,21 @@ TYPE_DECODE(iq2_s)
 TYPE_VALIDATE_HALF(block_iq2_s, d)
 
 size_t quantize_iq2_s(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                      const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ2_S, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq2_s = {
-    .id     = GGML_TYPE_IQ2_S,
-    .traits = { .type_name      = "iq2_s",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_iq2_s),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
-    .quantize      = quantize_iq2_s,
-    .validate      = validate,
-    .decode        = decode,
-    .encode        = encode,
-    .dot_type      = GGML_TYPE_Q8_K,
+    .id       = GGML_TYPE_IQ2_S,
+    .traits   = {.type_name      = "iq2_s",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_iq2_s),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
+    .quantize = quantize_iq2_s,
+    .validate = validate,
+    .decode   = decode,
+    .encode   = encode,
+    .dot_type = GGML_TYPE_Q8_K,
 };

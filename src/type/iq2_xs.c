@@ -31,7 +31,7 @@ static void pack(const struct lattice_block * fit, block_iq2_xs * block) {
 
 static void encode_weighted(const float * x, void * y, int64_t k, const float * importance) {
     const struct grid_search search = grid_search_get(GRID_IQ2_XS);
-    block_iq2_xs *          blocks = y;
+    block_iq2_xs *           blocks = y;
     for (int64_t i = 0; i < k / QK_K; i++) {
         struct lattice_block fit;
         lattice_fit(&format, &search, x + i * QK_K, importance != NULL ? importance + i * QK_K : NULL, &fit);
@@ -54,17 +54,17 @@ TYPE_DECODE(iq2_xs)
 TYPE_VALIDATE_HALF(block_iq2_xs, d)
 
 size_t quantize_iq2_xs(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                       const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ2_XS, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq2_xs = {
-    .id     = GGML_TYPE_IQ2_XS,
-    .traits = { .type_name      = "iq2_xs",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_iq2_xs),
-                .is_quantized   = true,
-                .to_float       = decode },
+    .id            = GGML_TYPE_IQ2_XS,
+    .traits        = {.type_name    = "iq2_xs",
+                      .blck_size    = QK_K,
+                      .type_size    = sizeof(block_iq2_xs),
+                      .is_quantized = true,
+                      .to_float     = decode},
     .quantize      = quantize_iq2_xs,
     .validate      = validate,
     .needs_imatrix = true,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * IQ2_XXS: blocks of 256 values, x ~ d * (code + 1/2) / 4 * magnitude with eight magnitudes from a grid of 256 points and
- * seven sign bits. A group of 32 values is two words: four point numbers; four times seven sign bits and a 4-bit code.
+ * IQ2_XXS: blocks of 256 values, x ~ d * (code + 1/2) / 4 * magnitude with eight magnitudes from a grid of 256 points
+ * and seven sign bits. A group of 32 values is two words: four point numbers; four times seven sign bits and a 4-bit
+ * code.
  */
 #include "type/lattice.h"
 
@@ -23,7 +24,7 @@ static const struct lattice_format format = {
 static void pack(const struct lattice_block * fit, block_iq2_xxs * block) {
     block->d = fit->d;
     for (int g = 0; g < QK_K / GROUP; g++) {
-        uint32_t words[2] = { 0, (uint32_t) fit->codes[g] << 28 };
+        uint32_t words[2] = {0, (uint32_t) fit->codes[g] << 28};
         for (int k = 0; k < 4; k++) {
             words[0] |= (uint32_t) fit->points[4 * g + k] << (8 * k);
             words[1] |= (uint32_t) fit->signs[4 * g + k] << (7 * k);
@@ -61,17 +62,17 @@ TYPE_DECODE(iq2_xxs)
 TYPE_VALIDATE_HALF(block_iq2_xxs, d)
 
 size_t quantize_iq2_xxs(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                        const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ2_XXS, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq2_xxs = {
-    .id     = GGML_TYPE_IQ2_XXS,
-    .traits = { .type_name      = "iq2_xxs",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_iq2_xxs),
-                .is_quantized   = true,
-                .to_float       = decode },
+    .id            = GGML_TYPE_IQ2_XXS,
+    .traits        = {.type_name    = "iq2_xxs",
+                      .blck_size    = QK_K,
+                      .type_size    = sizeof(block_iq2_xxs),
+                      .is_quantized = true,
+                      .to_float     = decode},
     .quantize      = quantize_iq2_xxs,
     .validate      = validate,
     .needs_imatrix = true,

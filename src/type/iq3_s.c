@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * IQ3_S: blocks of 256 values, x ~ d * (2 code + 1) * magnitude with four odd magnitudes 1 .. 15 from a grid of 512 points (8
- * bits in qs, one in qh) and eight sign bits. Groups of 32 values have a 4-bit code.
+ * IQ3_S: blocks of 256 values, x ~ d * (2 code + 1) * magnitude with four odd magnitudes 1 .. 15 from a grid of 512
+ * points (8 bits in qs, one in qh) and eight sign bits. Groups of 32 values have a 4-bit code.
  */
 #include "type/lattice.h"
 
@@ -34,7 +34,7 @@ static void pack(const struct lattice_block * fit, block_iq3_s * block) {
 
 static void encode_weighted(const float * x, void * y, int64_t k, const float * importance) {
     const struct grid_search search = grid_search_get(GRID_IQ3_S);
-    block_iq3_s *          blocks = y;
+    block_iq3_s *            blocks = y;
     for (int64_t i = 0; i < k / QK_K; i++) {
         struct lattice_block fit;
         lattice_fit(&format, &search, x + i * QK_K, importance != NULL ? importance + i * QK_K : NULL, &fit);
@@ -67,21 +67,21 @@ TYPE_DECODE(iq3_s)
 TYPE_VALIDATE_HALF(block_iq3_s, d)
 
 size_t quantize_iq3_s(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                      const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ3_S, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq3_s = {
-    .id     = GGML_TYPE_IQ3_S,
-    .traits = { .type_name      = "iq3_s",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_iq3_s),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
-    .quantize      = quantize_iq3_s,
-    .validate      = validate,
-    .decode        = decode,
-    .encode        = encode,
-    .dot_type      = GGML_TYPE_Q8_K,
+    .id       = GGML_TYPE_IQ3_S,
+    .traits   = {.type_name      = "iq3_s",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_iq3_s),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
+    .quantize = quantize_iq3_s,
+    .validate = validate,
+    .decode   = decode,
+    .encode   = encode,
+    .dot_type = GGML_TYPE_Q8_K,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * IQ3_XXS: blocks of 256 values, x ~ d * (code + 1/2) / 2 * magnitude with four magnitudes from a grid of 256 points. qs has
- * 64 point numbers, then a word for every 32 values: four times seven sign bits and a 4-bit code.
+ * IQ3_XXS: blocks of 256 values, x ~ d * (code + 1/2) / 2 * magnitude with four magnitudes from a grid of 256 points.
+ * qs has 64 point numbers, then a word for every 32 values: four times seven sign bits and a 4-bit code.
  */
 #include "type/lattice.h"
 
@@ -49,8 +49,8 @@ void quantize_row_iq3_xxs_ref(const float * GGML_RESTRICT x, block_iq3_xxs * GGM
 
 /* 4, 12, 20, ... 52 for levels 0 .. 6, and 62 for level 7. */
 static uint64_t magnitudes(const uint8_t * points) {
-    const uint64_t levels = grid_spread4(grid_points_iq3_xxs[points[0]]) |
-                            (uint64_t) grid_spread4(grid_points_iq3_xxs[points[1]]) << 32;
+    const uint64_t levels =
+        grid_spread4(grid_points_iq3_xxs[points[0]]) | (uint64_t) grid_spread4(grid_points_iq3_xxs[points[1]]) << 32;
     const uint64_t sevens = levels & levels >> 1 & levels >> 2 & 0x0101010101010101u;
     return levels * 8 + 0x0404040404040404u + sevens * 2;
 }
@@ -74,21 +74,21 @@ TYPE_DECODE(iq3_xxs)
 TYPE_VALIDATE_HALF(block_iq3_xxs, d)
 
 size_t quantize_iq3_xxs(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                        const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ3_XXS, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq3_xxs = {
-    .id     = GGML_TYPE_IQ3_XXS,
-    .traits = { .type_name      = "iq3_xxs",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_iq3_xxs),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
-    .quantize      = quantize_iq3_xxs,
-    .validate      = validate,
-    .decode        = decode,
-    .encode        = encode,
-    .dot_type      = GGML_TYPE_Q8_K,
+    .id       = GGML_TYPE_IQ3_XXS,
+    .traits   = {.type_name      = "iq3_xxs",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_iq3_xxs),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
+    .quantize = quantize_iq3_xxs,
+    .validate = validate,
+    .decode   = decode,
+    .encode   = encode,
+    .dot_type = GGML_TYPE_Q8_K,
 };

@@ -6,7 +6,7 @@
 
 void iq4_nearest(const float * x, float inverse, uint8_t * codes) {
     /* The code is the number of middles between neighbouring values that lie at or below. */
-    int n[IQ4_GROUP] = { 0 };
+    int n[IQ4_GROUP] = {0};
     for (int i = 0; i < 15; i++) {
         const float middle = 0.5f * (float) (iq4_values[i] + iq4_values[i + 1]);
         for (int j = 0; j < IQ4_GROUP; j++) {
@@ -29,7 +29,7 @@ void iq4_weigh(const float * x, const float * importance, float sigma2, float * 
 }
 
 static struct fit_moments moments(const float * x, const float * w, float inverse) {
-    struct fit_moments m = { 0.0f, 0.0f };
+    struct fit_moments m = {0.0f, 0.0f};
     uint8_t            codes[IQ4_GROUP];
     iq4_nearest(x, inverse, codes);
     for (int j = 0; j < IQ4_GROUP; j++) {

@@ -43,18 +43,18 @@ TYPE_DECODE(iq4_nl)
 TYPE_VALIDATE_HALF(block_iq4_nl, d)
 
 size_t quantize_iq4_nl(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                       const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ4_NL, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq4_nl = {
-    .id     = GGML_TYPE_IQ4_NL,
-    .traits = { .type_name      = "iq4_nl",
-                .blck_size      = QK4_NL,
-                .type_size      = sizeof(block_iq4_nl),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_IQ4_NL,
+    .traits   = {.type_name      = "iq4_nl",
+                 .blck_size      = QK4_NL,
+                 .type_size      = sizeof(block_iq4_nl),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_iq4_nl,
     .validate = validate,
     .decode   = decode,

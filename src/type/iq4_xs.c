@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * IQ4_XS: blocks of 256 values in 8 groups, 4 bits each, x ~ d * (scale - 32) * value[code] with the values of IQ4_NL and
- * scales of 6 bits: the low nibbles of two groups in a byte of scales_l, the high pairs in the word scales_h.
+ * IQ4_XS: blocks of 256 values in 8 groups, 4 bits each, x ~ d * (scale - 32) * value[code] with the values of IQ4_NL
+ * and scales of 6 bits: the low nibbles of two groups in a byte of scales_l, the high pairs in the word scales_h.
  */
 #include "type/iq4.h"
 
 #define N_GROUPS (QK_K / IQ4_GROUP)
-#define LIMIT    (TYPE_HALF_LIMIT * 32.0f * 113.0f)
+#define LIMIT (TYPE_HALF_LIMIT * 32.0f * 113.0f)
 
 static void encode_block(const float * x, const float * importance, block_iq4_xs * block) {
     float values[QK_K], w[IQ4_GROUP], scales[N_GROUPS];
@@ -48,7 +48,8 @@ void dequantize_row_iq4_xs(const block_iq4_xs * GGML_RESTRICT x, float * GGML_RE
         const float d = GGML_FP16_TO_FP32(x[i].d);
         for (int g = 0; g < N_GROUPS; g++) {
             const int low = x[i].scales_l[g / 2] >> (g % 2 * 4) & 15, high = x[i].scales_h >> (2 * g) & 3;
-            iq4_decode(x[i].qs + g * (IQ4_GROUP / 2), d * (float) ((low | high << 4) - 32), y + i * QK_K + g * IQ4_GROUP);
+            iq4_decode(x[i].qs + g * (IQ4_GROUP / 2), d * (float) ((low | high << 4) - 32),
+                       y + i * QK_K + g * IQ4_GROUP);
         }
     }
 }
@@ -58,18 +59,18 @@ TYPE_DECODE(iq4_xs)
 TYPE_VALIDATE_HALF(block_iq4_xs, d)
 
 size_t quantize_iq4_xs(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                       const float * imatrix) {
     return type_quantize_rows(GGML_TYPE_IQ4_XS, encode_weighted, src, dst, nrows, n_per_row, imatrix);
 }
 
 const struct type_row type_row_iq4_xs = {
-    .id     = GGML_TYPE_IQ4_XS,
-    .traits = { .type_name      = "iq4_xs",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_iq4_xs),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_IQ4_XS,
+    .traits   = {.type_name      = "iq4_xs",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_iq4_xs),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_iq4_xs,
     .validate = validate,
     .decode   = decode,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fitting blocks of 256 values with a scale and an offset for each group. First every group is fitted alone, then scales
- * and offsets are rounded to small integers, then the levels are chosen again for the rounded numbers.
+ * Fitting blocks of 256 values with a scale and an offset for each group. First every group is fitted alone, then
+ * scales and offsets are rounded to small integers, then the levels are chosen again for the rounded numbers.
  */
 #include "type/k_affine.h"
 
@@ -27,11 +27,12 @@ static void plain_weights(const struct k_affine_format * format, const float * x
     }
 }
 
-static void fit_groups(const struct k_affine_format * format, const float * x, const float * importance, uint8_t * levels,
-                       struct groups * out) {
-    static const struct fit_trials fine   = { -0.9f, 0.05f, 36, false };
+static void fit_groups(const struct k_affine_format * format, const float * x, const float * importance,
+                       uint8_t * levels, struct groups * out) {
+    static const struct fit_trials fine   = {-0.9f, 0.05f, 36, false};
     const struct fit_trials *      trials = importance != NULL ? &fine : &format->trials;
-    const float sigma2 = importance != NULL ? format->sigma2_factor * fit_sum_squares(QK_K, x, FLT_MAX) / (float) QK_K : 0.0f;
+    const float                    sigma2 =
+        importance != NULL ? format->sigma2_factor * fit_sum_squares(QK_K, x, FLT_MAX) / (float) QK_K : 0.0f;
     for (int g = 0; g < QK_K / format->group; g++) {
         const int first = g * format->group;
         float     w[FIT_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the K formats place bits. The 6-bit scales and mins of Q4_K and Q5_K: groups 0 .. 3 in the low bits of bytes 0 .. 3
- * (scale) and 4 .. 7 (min); of groups 4 .. 7 the low nibbles are in bytes 8 .. 11 (scale low, min high) and the two high
- * bits in the high bits of bytes 0 .. 3 and 4 .. 7. Two-bit levels: in each half of 128 values, byte l holds values l,
- * l + 32, l + 64 and l + 96.
+ * How the K formats place bits. The 6-bit scales and mins of Q4_K and Q5_K: groups 0 .. 3 in the low bits of bytes 0 ..
+ * 3 (scale) and 4 .. 7 (min); of groups 4 .. 7 the low nibbles are in bytes 8 .. 11 (scale low, min high) and the two
+ * high bits in the high bits of bytes 0 .. 3 and 4 .. 7. Two-bit levels: in each half of 128 values, byte l holds
+ * values l, l + 32, l + 64 and l + 96.
  */
 #ifndef GRAFT_TYPE_K_BITS_H
 #define GRAFT_TYPE_K_BITS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fitting signed grid points. For each group a row of scales is tried: values are rounded to odd levels, places without a
- * point go to the nearest of their neighbours, and the least squares scale of the points found tells how good the trial
- * was. The scales of the groups are then rounded to 4 bits.
+ * Fitting signed grid points. For each group a row of scales is tried: values are rounded to odd levels, places without
+ * a point go to the nearest of their neighbours, and the least squares scale of the points found tells how good the
+ * trial was. The scales of the groups are then rounded to 4 bits.
  */
 #include "type/lattice.h"
 
@@ -23,10 +23,10 @@ struct choice {
 };
 
 /* The coordinates of levels 0 .. 7. */
-static const float odd[8] = { 1.0f, 3.0f, 5.0f, 7.0f, 9.0f, 11.0f, 13.0f, 15.0f };
+static const float odd[8] = {1.0f, 3.0f, 5.0f, 7.0f, 9.0f, 11.0f, 13.0f, 15.0f};
 
-/* Splits eight values into magnitudes and sign bits. With even_signs an odd minus goes to (or from) the value that counts
- * least. */
+/* Splits eight values into magnitudes and sign bits. With even_signs an odd minus goes to (or from) the value that
+ * counts least. */
 static uint8_t split_signs(bool even_signs, const float * x, const float * w, float * magnitudes) {
     unsigned signs = 0;
     for (int i = 0; i < 8; i++) {
@@ -144,8 +144,8 @@ static float fit_group(struct group * g, const float * x, uint16_t * points, uin
     for (int p = 0; p < g->n_points; p++) {
         choice.on_grid[p] = !format->starts_off_grid;
     }
-    scale                   = refit(g, try_scales(g, range, scale, &choice), &choice);
-    const bool     turned   = scale < 0.0f; /* no sum of products of magnitudes should be, but one sign may have been moved */
+    scale             = refit(g, try_scales(g, range, scale, &choice), &choice);
+    const bool turned = scale < 0.0f; /* no sum of products of magnitudes should be, but one sign may have been moved */
     const unsigned all_bits = format->even_signs ? 127 : 255;
     memcpy(points, choice.points, sizeof(points[0]) * (size_t) g->n_points);
     for (int k = 0; k < format->group / 8; k++) {
@@ -154,7 +154,8 @@ static float fit_group(struct group * g, const float * x, uint16_t * points, uin
     return isfinite(scale) ? fabsf(scale) : 0.0f;
 }
 
-static void weigh(const struct lattice_format * format, const float * x, const float * importance, float sigma2, float * w) {
+static void weigh(const struct lattice_format * format, const float * x, const float * importance, float sigma2,
+                  float * w) {
     if (importance != NULL) {
         fit_importance(format->group, x, importance, sigma2, w);
         return;
@@ -168,7 +169,7 @@ void lattice_fit(const struct lattice_format * format, const struct grid_search 
                  const float * importance, struct lattice_block * out) {
     const int    dimensions = search->grid->dimensions;
     const float  limit      = TYPE_HALF_LIMIT * 31.0f * odd[search->grid->top];
-    struct group g          = { .format = format, .search = search, .n_points = format->group / dimensions };
+    struct group g          = {.format = format, .search = search, .n_points = format->group / dimensions};
     float        values[QK_K], scales[LATTICE_MAX_GROUPS], greatest = 0.0f;
     memset(out, 0, sizeof(*out));
     type_stage(QK_K, x, limit, values);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The fit that the formats of signed grid points share (IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S): magnitudes of eight or
- * four values are a point with odd coordinates 2 level + 1, signs are kept apart, groups of 16 or 32 have a scale of 4 bits.
+ * four values are a point with odd coordinates 2 level + 1, signs are kept apart, groups of 16 or 32 have a scale of 4
+ * bits.
  */
 #ifndef GRAFT_TYPE_LATTICE_H
 #define GRAFT_TYPE_LATTICE_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * MXFP4 (OCP microscaling): blocks of 32 E2M1 numbers with a power of two as their scale (E8M0). Value j and value j + 16
- * share a byte.
+ * MXFP4 (OCP microscaling): blocks of 32 E2M1 numbers with a power of two as their scale (E8M0). Value j and value j +
+ * 16 share a byte.
  */
 #include <float.h>
 
 #include "type/block.h"
 #include "type/fp4.h"
 
-/* The exponent of the greatest magnitude, less 2 because the greatest E2M1 number is 6 = 1.5 * 2^2. Files are made with the
- * rounded log2f, which takes numbers just below a power of two for that power. */
+/* The exponent of the greatest magnitude, less 2 because the greatest E2M1 number is 6 = 1.5 * 2^2. Files are made with
+ * the rounded log2f, which takes numbers just below a power of two for that power. */
 static uint8_t block_exponent(float magnitude) {
     if (!(magnitude > 0.0f)) {
         return 0;
@@ -57,13 +57,13 @@ size_t quantize_mxfp4(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst,
 }
 
 const struct type_row type_row_mxfp4 = {
-    .id     = GGML_TYPE_MXFP4,
-    .traits = { .type_name      = "mxfp4",
-                .blck_size      = QK_MXFP4,
-                .type_size      = sizeof(block_mxfp4),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_MXFP4,
+    .traits   = {.type_name      = "mxfp4",
+                 .blck_size      = QK_MXFP4,
+                 .type_size      = sizeof(block_mxfp4),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_mxfp4,
     .validate = validate,
     .decode   = decode,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * NVFP4: blocks of 64 E2M1 numbers in four groups of 16, each with a scale in unsigned E4M3. In a group value j and value
- * j + 8 share a byte. The scale of the whole tensor is kept apart, in a tensor of its own.
+ * NVFP4: blocks of 64 E2M1 numbers in four groups of 16, each with a scale in unsigned E4M3. In a group value j and
+ * value j + 8 share a byte. The scale of the whole tensor is kept apart, in a tensor of its own.
  */
 #include "type/block.h"
 #include "type/fp4.h"
 
-#define GROUP    QK_NVFP4_SUB
+#define GROUP QK_NVFP4_SUB
 #define N_GROUPS (QK_NVFP4 / QK_NVFP4_SUB)
 
 /* The greatest scale, 448, times the greatest E2M1 number: what lies outside is cut. */
@@ -49,13 +49,13 @@ size_t quantize_nvfp4(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst,
 
 /* No validate: every scale byte has a finite value. */
 const struct type_row type_row_nvfp4 = {
-    .id     = GGML_TYPE_NVFP4,
-    .traits = { .type_name      = "nvfp4",
-                .blck_size      = QK_NVFP4,
-                .type_size      = sizeof(block_nvfp4),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_NVFP4,
+    .traits   = {.type_name      = "nvfp4",
+                 .blck_size      = QK_NVFP4,
+                 .type_size      = sizeof(block_nvfp4),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_nvfp4,
     .decode   = decode,
     .encode   = encode,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Q2_0: blocks of 64 values, 2 bits each, x ~ d * (level - 1), levels 0 .. 3, where d is the greatest magnitude: the encoder
- * uses -d, 0 and d only. Value 4 i + j is in bits 2 j and 2 j + 1 of byte i.
+ * Q2_0: blocks of 64 values, 2 bits each, x ~ d * (level - 1), levels 0 .. 3, where d is the greatest magnitude: the
+ * encoder uses -d, 0 and d only. Value 4 i + j is in bits 2 j and 2 j + 1 of byte i.
  */
 #include "type/block.h"
 #include "type/eight.h"
@@ -41,13 +41,13 @@ size_t quantize_q2_0(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, 
 }
 
 const struct type_row type_row_q2_0 = {
-    .id     = GGML_TYPE_Q2_0,
-    .traits = { .type_name      = "q2_0",
-                .blck_size      = QK2_0,
-                .type_size      = sizeof(block_q2_0),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q2_0,
+    .traits   = {.type_name      = "q2_0",
+                 .blck_size      = QK2_0,
+                 .type_size      = sizeof(block_q2_0),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_q2_0,
     .validate = validate,
     .decode   = decode,

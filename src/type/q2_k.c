@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Q2_K: blocks of 256 values in 16 groups, 2 bits each, x ~ d * scale * level - dmin * min with scales and mins of 4 bits
- * (a byte of a group: scale low, min high).
+ * Q2_K: blocks of 256 values in 16 groups, 2 bits each, x ~ d * scale * level - dmin * min with scales and mins of 4
+ * bits (a byte of a group: scale low, min high).
  */
 #include "type/k_affine.h"
 #include "type/k_bits.h"
@@ -13,7 +13,7 @@ static const struct k_affine_format format = {
     .max_level     = 3,
     .max_scale     = 15,
     .sigma2_factor = 1.0f,
-    .trials        = { -0.5f, 0.1f, 15, true },
+    .trials        = {-0.5f, 0.1f, 15, true},
 };
 
 static void encode_weighted(const float * x, void * y, int64_t k, const float * importance) {
@@ -59,13 +59,13 @@ size_t quantize_q2_K(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, 
 }
 
 const struct type_row type_row_q2_k = {
-    .id     = GGML_TYPE_Q2_K,
-    .traits = { .type_name      = "q2_K",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_q2_K),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q2_K,
+    .traits   = {.type_name      = "q2_K",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_q2_K),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_q2_K,
     .validate = validate,
     .decode   = decode,

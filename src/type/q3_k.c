@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Q3_K: blocks of 256 values in 16 groups, 3 bits each, x ~ d * (scale - 32) * (level - 4) with scales of 6 bits: low
- * nibbles of groups g and g + 8 in byte g, high pairs of groups g, g + 4, g + 8 and g + 12 in byte 8 + g. The third bits
- * of the levels are apart in hmask.
+ * nibbles of groups g and g + 8 in byte g, high pairs of groups g, g + 4, g + 8 and g + 12 in byte 8 + g. The third
+ * bits of the levels are apart in hmask.
  */
 #include "type/k_bits.h"
 
-#define GROUP    16
+#define GROUP 16
 #define N_GROUPS (QK_K / GROUP)
-#define LIMIT    (TYPE_HALF_LIMIT * 32.0f * 4.0f)
+#define LIMIT (TYPE_HALF_LIMIT * 32.0f * 4.0f)
 
 static void pack_scales(const uint8_t * scales, uint8_t * packed) {
     memset(packed, 0, 12);
@@ -21,7 +21,7 @@ static void pack_scales(const uint8_t * scales, uint8_t * packed) {
 static void unpack_scales(const uint8_t * packed, uint8_t * scales) {
     for (int g = 0; g < N_GROUPS; g++) {
         const int low = packed[g % 8] >> (g / 8 * 4) & 15, high = packed[8 + g % 4] >> (g / 4 * 2) & 3;
-        scales[g]     = (uint8_t) (low | high << 4);
+        scales[g] = (uint8_t) (low | high << 4);
     }
 }
 
@@ -116,13 +116,13 @@ size_t quantize_q3_K(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, 
 }
 
 const struct type_row type_row_q3_k = {
-    .id     = GGML_TYPE_Q3_K,
-    .traits = { .type_name      = "q3_K",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_q3_K),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q3_K,
+    .traits   = {.type_name      = "q3_K",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_q3_K),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_q3_K,
     .validate = validate,
     .decode   = decode,

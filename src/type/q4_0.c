@@ -23,8 +23,8 @@ void quantize_row_q4_0_ref(const float * GGML_RESTRICT x, block_q4_0 * GGML_REST
 }
 
 static void encode_weighted(const float * x, void * y, int64_t k, const float * importance) {
-    block_q4_0 *   blocks = y;
-    const float sigma2 = small_row_sigma2(x, k, LIMIT);
+    block_q4_0 * blocks = y;
+    const float  sigma2 = small_row_sigma2(x, k, LIMIT);
     for (int64_t i = 0; i < k / SMALL_BLOCK; i++) {
         float   values[SMALL_BLOCK], weights[SMALL_BLOCK];
         uint8_t levels[SMALL_BLOCK];
@@ -59,13 +59,13 @@ size_t quantize_q4_0(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, 
 }
 
 const struct type_row type_row_q4_0 = {
-    .id     = GGML_TYPE_Q4_0,
-    .traits = { .type_name      = "q4_0",
-                .blck_size      = SMALL_BLOCK,
-                .type_size      = sizeof(block_q4_0),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q4_0,
+    .traits   = {.type_name      = "q4_0",
+                 .blck_size      = SMALL_BLOCK,
+                 .type_size      = sizeof(block_q4_0),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_q4_0,
     .validate = validate,
     .decode   = decode,

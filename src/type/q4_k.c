@@ -6,7 +6,7 @@
 #include "type/k_affine.h"
 #include "type/k_bits.h"
 
-#define GROUP    32
+#define GROUP 32
 #define N_GROUPS (QK_K / GROUP)
 
 static const struct k_affine_format format = {
@@ -15,7 +15,7 @@ static const struct k_affine_format format = {
     .max_scale     = 63,
     .rms_weights   = true,
     .sigma2_factor = 2.0f,
-    .trials        = { -1.0f, 0.1f, 20, false },
+    .trials        = {-1.0f, 0.1f, 20, false},
 };
 
 static void encode_weighted(const float * x, void * y, int64_t k, const float * importance) {
@@ -60,13 +60,13 @@ size_t quantize_q4_K(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, 
 }
 
 const struct type_row type_row_q4_k = {
-    .id     = GGML_TYPE_Q4_K,
-    .traits = { .type_name      = "q4_K",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_q4_K),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q4_K,
+    .traits   = {.type_name      = "q4_K",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_q4_K),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_q4_K,
     .validate = validate,
     .decode   = decode,

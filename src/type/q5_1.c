@@ -25,8 +25,8 @@ void quantize_row_q5_1_ref(const float * GGML_RESTRICT x, block_q5_1 * GGML_REST
 }
 
 static void encode_weighted(const float * x, void * y, int64_t k, const float * importance) {
-    block_q5_1 *   blocks = y;
-    const float sigma2 = small_row_sigma2(x, k, LIMIT);
+    block_q5_1 * blocks = y;
+    const float  sigma2 = small_row_sigma2(x, k, LIMIT);
     for (int64_t i = 0; i < k / SMALL_BLOCK; i++) {
         float   values[SMALL_BLOCK], weights[SMALL_BLOCK], min;
         uint8_t levels[SMALL_BLOCK];
@@ -41,11 +41,12 @@ void dequantize_row_q5_1(const block_q5_1 * GGML_RESTRICT x, float * GGML_RESTRI
     for (int64_t i = 0; i < k / SMALL_BLOCK; i++) {
         const float d = GGML_FP16_TO_FP32(x[i].d);
         const float m = GGML_FP16_TO_FP32(x[i].m);
-        uint8_t     levels[SMALL_BLOCK];
-        small_unpack_nibbles(x[i].qs, levels);
-        small_unpack_fifth_bits(x[i].qh, levels);
-        for (int j = 0; j < SMALL_BLOCK; j++) {
-            y[i * SMALL_BLOCK + j] = (float) levels[j] * d + m;
+        for (int b = 0; b < SMALL_BLOCK / 8; b++) {
+            uint8_t levels[8];
+            small_unpack_five(x[i].qs, x[i].qh, b, levels);
+            for (int j = 0; j < 8; j++) {
+                y[i * SMALL_BLOCK + 8 * b + j] = (float) levels[j] * d + m;
+            }
         }
     }
 }
@@ -63,13 +64,13 @@ size_t quantize_q5_1(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, 
 }
 
 const struct type_row type_row_q5_1 = {
-    .id     = GGML_TYPE_Q5_1,
-    .traits = { .type_name      = "q5_1",
-                .blck_size      = SMALL_BLOCK,
-                .type_size      = sizeof(block_q5_1),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q5_1,
+    .traits   = {.type_name      = "q5_1",
+                 .blck_size      = SMALL_BLOCK,
+                 .type_size      = sizeof(block_q5_1),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_q5_1,
     .validate = validate,
     .decode   = decode,

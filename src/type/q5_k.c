@@ -6,7 +6,7 @@
 #include "type/k_affine.h"
 #include "type/k_bits.h"
 
-#define GROUP    32
+#define GROUP 32
 #define N_GROUPS (QK_K / GROUP)
 
 static const struct k_affine_format format = {
@@ -15,7 +15,7 @@ static const struct k_affine_format format = {
     .max_scale     = 63,
     .rms_weights   = true,
     .sigma2_factor = 2.0f,
-    .trials        = { -0.5f, 0.1f, 15, false },
+    .trials        = {-0.5f, 0.1f, 15, false},
 };
 
 static void encode_weighted(const float * x, void * y, int64_t k, const float * importance) {
@@ -62,13 +62,13 @@ size_t quantize_q5_K(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, 
 }
 
 const struct type_row type_row_q5_k = {
-    .id     = GGML_TYPE_Q5_K,
-    .traits = { .type_name      = "q5_K",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_q5_K),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q5_K,
+    .traits   = {.type_name      = "q5_K",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_q5_K),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_q5_K,
     .validate = validate,
     .decode   = decode,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Q6_K: blocks of 256 values in 16 groups, 6 bits each, x ~ d * scale * (level - 32) with scales of 8 bits. In each half of
- * 128 values, ql holds the low nibbles of values l and l + 64, then of l + 32 and l + 96, and qh the high pairs of all four.
+ * Q6_K: blocks of 256 values in 16 groups, 6 bits each, x ~ d * scale * (level - 32) with scales of 8 bits. In each
+ * half of 128 values, ql holds the low nibbles of values l and l + 64, then of l + 32 and l + 96, and qh the high pairs
+ * of all four.
  */
 #include "type/k_bits.h"
 
-#define GROUP    16
+#define GROUP 16
 #define N_GROUPS (QK_K / GROUP)
-#define LIMIT    (TYPE_HALF_LIMIT * 128.0f * 32.0f)
+#define LIMIT (TYPE_HALF_LIMIT * 128.0f * 32.0f)
 
 static void pack_levels(const uint8_t * levels, uint8_t * ql, uint8_t * qh) {
     uint8_t high[QK_K];
@@ -39,8 +40,8 @@ static void encode_block(const float * x, const float * importance, block_q6_K *
     uint8_t levels[QK_K];
     type_stage(QK_K, x, LIMIT, values);
     for (int g = 0; g < N_GROUPS; g++) {
-        group_scales[g] = fit_symmetric(GROUP, 32, values + g * GROUP, importance != NULL ? importance + g * GROUP : NULL,
-                                        fitted + g * GROUP);
+        group_scales[g] = fit_symmetric(GROUP, 32, values + g * GROUP,
+                                        importance != NULL ? importance + g * GROUP : NULL, fitted + g * GROUP);
     }
     const float peak = fit_peak(N_GROUPS, group_scales);
     if (fabsf(peak) < FIT_ZERO) {
@@ -94,13 +95,13 @@ size_t quantize_q6_K(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, 
 }
 
 const struct type_row type_row_q6_k = {
-    .id     = GGML_TYPE_Q6_K,
-    .traits = { .type_name      = "q6_K",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_q6_K),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q6_K,
+    .traits   = {.type_name      = "q6_K",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_q6_K),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_q6_K,
     .validate = validate,
     .decode   = decode,

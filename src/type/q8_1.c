@@ -31,12 +31,12 @@ TYPE_ENCODE(q8_1)
 TYPE_VALIDATE_HALVES(block_q8_1, d, s)
 
 const struct type_row type_row_q8_1 = {
-    .id     = GGML_TYPE_Q8_1,
-    .traits = { .type_name      = "q8_1",
-                .blck_size      = QK8_1,
-                .type_size      = sizeof(block_q8_1),
-                .is_quantized   = true,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_Q8_1,
+    .traits   = {.type_name      = "q8_1",
+                 .blck_size      = QK8_1,
+                 .type_size      = sizeof(block_q8_1),
+                 .is_quantized   = true,
+                 .from_float_ref = encode},
     .validate = validate,
     .decode   = decode,
     .encode   = encode,

@@ -57,7 +57,7 @@ static bool validate(const void * data, size_t nbytes) {
 
 const struct type_row type_row_q8_k = {
     .id       = GGML_TYPE_Q8_K,
-    .traits   = { .type_name = "q8_K", .blck_size = QK_K, .type_size = sizeof(block_q8_K), .is_quantized = true },
+    .traits   = {.type_name = "q8_K", .blck_size = QK_K, .type_size = sizeof(block_q8_K), .is_quantized = true},
     .validate = validate,
     .decode   = decode,
     .encode   = encode,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What clients ask about number formats: names, sizes, encoding by type, validation. Every function takes any value for a
- * type; ids that are removed or unknown have a name in words and no size.
+ * What clients ask about number formats: names, sizes, encoding by type, validation. Every function takes any value for
+ * a type; ids that are removed or unknown have a name in words and no size.
  */
 #include "type/type.h"
 
@@ -12,8 +12,8 @@
 #include "graft-module.h"
 #include "type/grid.h"
 
-static const struct ggml_type_traits removed = { .type_name = "removed" };
-static const struct ggml_type_traits unknown = { .type_name = "unknown" };
+static const struct ggml_type_traits removed = {.type_name = "removed"};
+static const struct ggml_type_traits unknown = {.type_name = "unknown"};
 
 const struct ggml_type_traits * ggml_get_type_traits(enum ggml_type type) {
     const struct type_row * row = type_row_get(type);
@@ -72,32 +72,32 @@ enum ggml_type ggml_ftype_to_ggml_type(enum ggml_ftype ftype) {
         enum ggml_ftype ftype;
         enum ggml_type  type;
     } pairs[] = {
-        { GGML_FTYPE_ALL_F32, GGML_TYPE_F32 },
-        { GGML_FTYPE_MOSTLY_F16, GGML_TYPE_F16 },
-        { GGML_FTYPE_MOSTLY_BF16, GGML_TYPE_BF16 },
-        { GGML_FTYPE_MOSTLY_Q4_0, GGML_TYPE_Q4_0 },
-        { GGML_FTYPE_MOSTLY_Q4_1, GGML_TYPE_Q4_1 },
-        { GGML_FTYPE_MOSTLY_Q5_0, GGML_TYPE_Q5_0 },
-        { GGML_FTYPE_MOSTLY_Q5_1, GGML_TYPE_Q5_1 },
-        { GGML_FTYPE_MOSTLY_Q8_0, GGML_TYPE_Q8_0 },
-        { GGML_FTYPE_MOSTLY_Q2_K, GGML_TYPE_Q2_K },
-        { GGML_FTYPE_MOSTLY_Q3_K, GGML_TYPE_Q3_K },
-        { GGML_FTYPE_MOSTLY_Q4_K, GGML_TYPE_Q4_K },
-        { GGML_FTYPE_MOSTLY_Q5_K, GGML_TYPE_Q5_K },
-        { GGML_FTYPE_MOSTLY_Q6_K, GGML_TYPE_Q6_K },
-        { GGML_FTYPE_MOSTLY_IQ1_S, GGML_TYPE_IQ1_S },
-        { GGML_FTYPE_MOSTLY_IQ1_M, GGML_TYPE_IQ1_M },
-        { GGML_FTYPE_MOSTLY_IQ2_XXS, GGML_TYPE_IQ2_XXS },
-        { GGML_FTYPE_MOSTLY_IQ2_XS, GGML_TYPE_IQ2_XS },
-        { GGML_FTYPE_MOSTLY_IQ2_S, GGML_TYPE_IQ2_S },
-        { GGML_FTYPE_MOSTLY_IQ3_XXS, GGML_TYPE_IQ3_XXS },
-        { GGML_FTYPE_MOSTLY_IQ3_S, GGML_TYPE_IQ3_S },
-        { GGML_FTYPE_MOSTLY_IQ4_NL, GGML_TYPE_IQ4_NL },
-        { GGML_FTYPE_MOSTLY_IQ4_XS, GGML_TYPE_IQ4_XS },
-        { GGML_FTYPE_MOSTLY_MXFP4, GGML_TYPE_MXFP4 },
-        { GGML_FTYPE_MOSTLY_NVFP4, GGML_TYPE_NVFP4 },
-        { GGML_FTYPE_MOSTLY_Q1_0, GGML_TYPE_Q1_0 },
-        { GGML_FTYPE_MOSTLY_Q2_0, GGML_TYPE_Q2_0 },
+        {GGML_FTYPE_ALL_F32, GGML_TYPE_F32},
+        {GGML_FTYPE_MOSTLY_F16, GGML_TYPE_F16},
+        {GGML_FTYPE_MOSTLY_BF16, GGML_TYPE_BF16},
+        {GGML_FTYPE_MOSTLY_Q4_0, GGML_TYPE_Q4_0},
+        {GGML_FTYPE_MOSTLY_Q4_1, GGML_TYPE_Q4_1},
+        {GGML_FTYPE_MOSTLY_Q5_0, GGML_TYPE_Q5_0},
+        {GGML_FTYPE_MOSTLY_Q5_1, GGML_TYPE_Q5_1},
+        {GGML_FTYPE_MOSTLY_Q8_0, GGML_TYPE_Q8_0},
+        {GGML_FTYPE_MOSTLY_Q2_K, GGML_TYPE_Q2_K},
+        {GGML_FTYPE_MOSTLY_Q3_K, GGML_TYPE_Q3_K},
+        {GGML_FTYPE_MOSTLY_Q4_K, GGML_TYPE_Q4_K},
+        {GGML_FTYPE_MOSTLY_Q5_K, GGML_TYPE_Q5_K},
+        {GGML_FTYPE_MOSTLY_Q6_K, GGML_TYPE_Q6_K},
+        {GGML_FTYPE_MOSTLY_IQ1_S, GGML_TYPE_IQ1_S},
+        {GGML_FTYPE_MOSTLY_IQ1_M, GGML_TYPE_IQ1_M},
+        {GGML_FTYPE_MOSTLY_IQ2_XXS, GGML_TYPE_IQ2_XXS},
+        {GGML_FTYPE_MOSTLY_IQ2_XS, GGML_TYPE_IQ2_XS},
+        {GGML_FTYPE_MOSTLY_IQ2_S, GGML_TYPE_IQ2_S},
+        {GGML_FTYPE_MOSTLY_IQ3_XXS, GGML_TYPE_IQ3_XXS},
+        {GGML_FTYPE_MOSTLY_IQ3_S, GGML_TYPE_IQ3_S},
+        {GGML_FTYPE_MOSTLY_IQ4_NL, GGML_TYPE_IQ4_NL},
+        {GGML_FTYPE_MOSTLY_IQ4_XS, GGML_TYPE_IQ4_XS},
+        {GGML_FTYPE_MOSTLY_MXFP4, GGML_TYPE_MXFP4},
+        {GGML_FTYPE_MOSTLY_NVFP4, GGML_TYPE_NVFP4},
+        {GGML_FTYPE_MOSTLY_Q1_0, GGML_TYPE_Q1_0},
+        {GGML_FTYPE_MOSTLY_Q2_0, GGML_TYPE_Q2_0},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         if (pairs[i].ftype == ftype) {

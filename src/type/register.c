@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Number formats added at run time. The table is append only: a slot changes once, from NULL to a finished entry, and only
- * when all slots before it are taken. A writer that loses a slot to another compares itself with the winner and tries
- * the next one, so no name is in the table twice and readers need no lock.
+ * Number formats added at run time. The table is append only: a slot changes once, from NULL to a finished entry, and
+ * only when all slots before it are taken. A writer that loses a slot to another compares itself with the winner and
+ * tries the next one, so no name is in the table twice and readers need no lock.
  */
 #include "type/register.h"
 
@@ -12,9 +12,9 @@
 
 #include "base/status.h"
 
-#define MAX_REGISTERED    4096
-#define MAX_BLOCK_VALUES  ((int64_t) 1 << 20)
-#define MAX_BLOCK_BYTES   ((size_t) 1 << 24)
+#define MAX_REGISTERED 4096
+#define MAX_BLOCK_VALUES ((int64_t) 1 << 20)
+#define MAX_BLOCK_BYTES ((size_t) 1 << 24)
 
 struct entry {
     struct type_row           row;
@@ -70,7 +70,8 @@ static enum ggml_status check_name(const char * name) {
                          GGML_EXT_MAX_NAME - 1);
     }
     if (strspn(name, allowed) != length) {
-        return base_fail(GGML_STATUS_FAILED, "ggml_ext_register_type: name \"%s\" does not match [A-Za-z0-9_.-]+", name);
+        return base_fail(GGML_STATUS_FAILED, "ggml_ext_register_type: name \"%s\" does not match [A-Za-z0-9_.-]+",
+                         name);
     }
     return GGML_STATUS_SUCCESS;
 }
@@ -83,20 +84,22 @@ static bool is_dot_type(enum ggml_type type) {
 static enum ggml_status check_content(const struct ggml_ext_type_desc * desc) {
     if (desc->block_elements < 1 || desc->block_elements > MAX_BLOCK_VALUES || desc->block_bytes < 1 ||
         desc->block_bytes > MAX_BLOCK_BYTES) {
-        return base_fail(GGML_STATUS_FAILED,
-                         "ggml_ext_register_type: %s has blocks of %lld values in %zu bytes; expected 1 to %lld values in 1 "
-                         "to %zu bytes",
-                         desc->name, (long long) desc->block_elements, desc->block_bytes, (long long) MAX_BLOCK_VALUES,
-                         MAX_BLOCK_BYTES);
+        return base_fail(
+            GGML_STATUS_FAILED,
+            "ggml_ext_register_type: %s has blocks of %lld values in %zu bytes; expected 1 to %lld values in 1 "
+            "to %zu bytes",
+            desc->name, (long long) desc->block_elements, desc->block_bytes, (long long) MAX_BLOCK_VALUES,
+            MAX_BLOCK_BYTES);
     }
     if (desc->to_float == NULL) {
         return base_fail(GGML_STATUS_FAILED, "ggml_ext_register_type: %s has no decoder (to_float)", desc->name);
     }
     if (desc->vec_dot != NULL && !is_dot_type(desc->dot_type)) {
-        return base_fail(GGML_STATUS_FAILED,
-                         "ggml_ext_register_type: %s has a dot product with type %d; expected F32, F16, BF16, Q8_0, Q8_1 or "
-                         "Q8_K",
-                         desc->name, (int) desc->dot_type);
+        return base_fail(
+            GGML_STATUS_FAILED,
+            "ggml_ext_register_type: %s has a dot product with type %d; expected F32, F16, BF16, Q8_0, Q8_1 or "
+            "Q8_K",
+            desc->name, (int) desc->dot_type);
     }
     return GGML_STATUS_SUCCESS;
 }
@@ -130,7 +133,7 @@ static enum ggml_status append(struct entry * entry) {
         const struct entry * found = entry_at(i);
         if (found == NULL) {
             struct entry * expected = NULL;
-            entry->row.id           = (enum ggml_type) (GGML_EXT_TYPE_FIRST + (int) i);
+            entry->row.id           = (enum ggml_type)(GGML_EXT_TYPE_FIRST + (int) i);
             if (atomic_compare_exchange_strong_explicit(&table[i], &expected, entry, memory_order_acq_rel,
                                                         memory_order_acquire)) {
                 atomic_fetch_add_explicit(&n_registered, 1, memory_order_acq_rel);
@@ -142,8 +145,8 @@ static enum ggml_status append(struct entry * entry) {
             return base_fail(GGML_STATUS_FAILED, "ggml_ext_register_type: the name %s is taken", entry->name);
         }
     }
-    return base_fail(GGML_STATUS_FAILED, "ggml_ext_register_type: no room for %s: %d formats are registered", entry->name,
-                     MAX_REGISTERED);
+    return base_fail(GGML_STATUS_FAILED, "ggml_ext_register_type: no room for %s: %d formats are registered",
+                     entry->name, MAX_REGISTERED);
 }
 
 enum ggml_status ggml_ext_register_type(const struct ggml_ext_type_desc * desc, enum ggml_type * id) {
@@ -186,8 +189,11 @@ enum ggml_status ggml_ext_type_by_name(const char * name, enum ggml_type * id) {
         if (id != NULL) {
             *id = GGML_TYPE_COUNT;
         }
-        return base_fail(GGML_STATUS_FAILED, "ggml_ext_type_by_name: %s%s", id == NULL ? "id is NULL" : "no format is called ",
-                         id == NULL ? "" : name != NULL ? name : "(null)");
+        return base_fail(GGML_STATUS_FAILED, "ggml_ext_type_by_name: %s%s",
+                         id == NULL ? "id is NULL" : "no format is called ",
+                         id == NULL     ? ""
+                         : name != NULL ? name
+                                        : "(null)");
     }
     *id = row->id;
     base_clear_error();

@@ -40,7 +40,7 @@ float small_symmetric_weighted(const float * x, int half, const float * weights,
 }
 
 float small_affine_weighted(const float * x, int nmax, const float * weights, uint8_t * levels, float * min) {
-    static const struct fit_trials trials = { -0.9f, 0.05f, 36, false };
+    static const struct fit_trials trials = {-0.9f, 0.05f, 36, false};
     float                          offset;
     const float                    scale = fit_affine(SMALL_BLOCK, nmax, x, weights, &trials, levels, &offset);
     *min                                 = -offset;

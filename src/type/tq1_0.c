@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * TQ1_0: blocks of 256 ternary values, five to a byte, x ~ d * (trit - 1), where d is the greatest magnitude. A byte is the
- * fraction 0.t0 t1 t2 t3 t4 in base 3, times 256 and rounded up: multiplying it by 3 pushes the next trit out at the top.
- * The bytes come in runs of 32, 16 and 4; byte m of a run of r holds values m, m + r, m + 2 r, ..., the last run only four.
+ * TQ1_0: blocks of 256 ternary values, five to a byte, x ~ d * (trit - 1), where d is the greatest magnitude. A byte is
+ * the fraction 0.t0 t1 t2 t3 t4 in base 3, times 256 and rounded up: multiplying it by 3 pushes the next trit out at
+ * the top. The bytes come in runs of 32, 16 and 4; byte m of a run of r holds values m, m + r, m + 2 r, ..., the last
+ * run only four.
  */
 #include "type/ternary.h"
 
@@ -14,9 +15,9 @@ struct run {
 };
 
 static const struct run runs[3] = {
-    { 0, 0, 32, 5 },
-    { 32, 160, 16, 5 },
-    { 48, 240, 4, 4 },
+    {0, 0, 32, 5},
+    {32, 160, 16, 5},
+    {48, 240, 4, 4},
 };
 
 static uint8_t pack_byte(const uint8_t * trits, int stride, int n) {
@@ -43,10 +44,10 @@ void quantize_row_tq1_0_ref(const float * GGML_RESTRICT x, block_tq1_0 * GGML_RE
 }
 
 static void decode_run(const struct run * run, const uint8_t * bytes, float d, float * y) {
-    static const uint8_t powers[5] = { 1, 3, 9, 27, 81 };
+    static const uint8_t powers[5] = {1, 3, 9, 27, 81};
     for (int t = 0; t < run->trits; t++) {
         for (int m = 0; m < run->length; m++) {
-            const uint8_t fraction      = (uint8_t) (bytes[m] * powers[t]);
+            const uint8_t fraction = (uint8_t) (bytes[m] * powers[t]);
             y[t * run->length + m] = (float) ((fraction * 3 >> 8) - 1) * d;
         }
     }
@@ -67,19 +68,19 @@ TYPE_DECODE(tq1_0)
 TYPE_VALIDATE_HALF(block_tq1_0, d)
 
 size_t quantize_tq1_0(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                      const float * imatrix) {
     (void) imatrix;
     return type_quantize_plain(GGML_TYPE_TQ1_0, encode, src, dst, nrows, n_per_row);
 }
 
 const struct type_row type_row_tq1_0 = {
-    .id     = GGML_TYPE_TQ1_0,
-    .traits = { .type_name      = "tq1_0",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_tq1_0),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_TQ1_0,
+    .traits   = {.type_name      = "tq1_0",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_tq1_0),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_tq1_0,
     .validate = validate,
     .decode   = decode,

@@ -30,19 +30,19 @@ TYPE_DECODE(tq2_0)
 TYPE_VALIDATE_HALF(block_tq2_0, d)
 
 size_t quantize_tq2_0(const float * GGML_RESTRICT src, void * GGML_RESTRICT dst, int64_t nrows, int64_t n_per_row,
-                     const float * imatrix) {
+                      const float * imatrix) {
     (void) imatrix;
     return type_quantize_plain(GGML_TYPE_TQ2_0, encode, src, dst, nrows, n_per_row);
 }
 
 const struct type_row type_row_tq2_0 = {
-    .id     = GGML_TYPE_TQ2_0,
-    .traits = { .type_name      = "tq2_0",
-                .blck_size      = QK_K,
-                .type_size      = sizeof(block_tq2_0),
-                .is_quantized   = true,
-                .to_float       = decode,
-                .from_float_ref = encode },
+    .id       = GGML_TYPE_TQ2_0,
+    .traits   = {.type_name      = "tq2_0",
+                 .blck_size      = QK_K,
+                 .type_size      = sizeof(block_tq2_0),
+                 .is_quantized   = true,
+                 .to_float       = decode,
+                 .from_float_ref = encode},
     .quantize = quantize_tq2_0,
     .validate = validate,
     .decode   = decode,

@@ -67,6 +67,9 @@ static void tensor_beyond(struct gguf_context * ctx) {
 static void empty_key(struct gguf_context * ctx) {
     gguf_set_val_u32(ctx, "", 1);
 }
+static void reserved_key(struct gguf_context * ctx) {
+    gguf_set_val_str(ctx, "graft.tensor_types", "x");
+}
 static void alignment_type(struct gguf_context * ctx) {
     gguf_set_val_i32(ctx, "general.alignment", 32);
 }
@@ -115,6 +118,7 @@ static const struct {
     {"id of a missing key", id_minus_1, {"gguf_get_val_u32", "key id -1", "3 keys"}},
     {"tensor beyond the end", tensor_beyond, {"gguf_get_tensor_name", "tensor id 0", "0 tensors"}},
     {"empty key", empty_key, {"gguf_set_val_u32", "empty", ""}},
+    {"reserved key", reserved_key, {"gguf_set_val_str", "'graft.tensor_types'", "reserved"}},
     {"alignment of a wrong type", alignment_type, {"general.alignment", "u32", "i32"}},
     {"alignment of 24", alignment_value, {"general.alignment", "power of two", "24"}},
     {"alignment as an array", alignment_array, {"general.alignment", "array of u32", ""}},

@@ -156,9 +156,11 @@ static void cases_elementwise(struct cases * c) {
     CASE(#basename, ggml_##basename(ctx, F32("a", 6, 4, 3, 2))); \
     CASE(#basename "_inplace", ggml_##basename##_inplace(ctx, F16("a", 6, 4, 3, 2)));
     BOTH(sqr)
-    BOTH(sqrt) BOTH(log) BOTH(sin) BOTH(cos) BOTH(abs) BOTH(sgn) BOTH(neg) BOTH(step) BOTH(tanh) BOTH(elu) BOTH(relu)
-        BOTH(sigmoid) BOTH(gelu) BOTH(gelu_quick) BOTH(silu) BOTH(exp) BOTH(expm1) BOTH(softplus) BOTH(gelu_erf)
-            BOTH(floor) BOTH(ceil) BOTH(round) BOTH(trunc)
+    BOTH(sqrt)
+    BOTH(log)
+    BOTH(sin) BOTH(cos) BOTH(abs) BOTH(sgn) BOTH(neg) BOTH(step) BOTH(tanh) BOTH(elu) BOTH(relu) BOTH(sigmoid)
+        BOTH(gelu) BOTH(gelu_quick) BOTH(silu) BOTH(exp) BOTH(expm1) BOTH(softplus) BOTH(gelu_erf) BOTH(floor)
+            BOTH(ceil) BOTH(round) BOTH(trunc)
 #undef BOTH
                 CASE("hardswish", ggml_hardswish(ctx, F32("a", 6, 4, 3, 2)));
     CASE("hardsigmoid", ggml_hardsigmoid(ctx, F32("a", 6, 4, 3, 2)));
@@ -176,7 +178,9 @@ static void cases_elementwise(struct cases * c) {
     CASE(#basename "_swapped", ggml_##basename##_swapped(ctx, F16("a", 12, 4, 3, 2))); \
     CASE(#basename "_split", ggml_##basename##_split(ctx, F32("a", 12, 4, 3, 2), F32("b", 12, 4, 3, 2)));
     GLU(reglu)
-    GLU(geglu) GLU(swiglu) GLU(geglu_erf) GLU(geglu_quick)
+    GLU(geglu)
+    GLU(swiglu)
+    GLU(geglu_erf) GLU(geglu_quick)
 #undef GLU
         CASE("glu", ggml_glu(ctx, ggml_view_2d(ctx, F32("a", 16, 6, 1, 1), 12, 6, 64, 0), GGML_GLU_OP_GEGLU, true));
     CASE("glu_split", ggml_glu_split(ctx, F32("a", 12, 4, 3, 2), F32("b", 12, 4, 3, 2), GGML_GLU_OP_SWIGLU));
@@ -289,6 +293,8 @@ static void cases_products(struct cases * c) {
     CASE("get_rows i32", ggml_get_rows(ctx, I32("a", 5, 10, 4, 3), I32("ids", 6, 4, 3, 1)));
     CASE("get_rows_back",
          ggml_get_rows_back(ctx, F32("dy", 8, 9, 1, 1), I32("ids", 9, 1, 1, 1), F16("shape", 8, 100, 1, 1)));
+    CASE("get_rows_back more rows",
+         ggml_get_rows_back(ctx, F32("dy", 8, 9, 1, 1), I32("ids", 5, 1, 1, 1), F16("shape", 8, 100, 1, 1)));
     CASE("set_rows", ggml_set_rows(ctx, F16("a", 8, 100, 4, 3), F32("b", 8, 9, 4, 3), IN("ids", I64, 9, 2, 1, 1)));
     CASE("set_rows i32",
          ggml_set_rows(ctx, IN("a", Q8_0, 64, 100, 1, 1), F16("b", 64, 9, 1, 1), I32("ids", 9, 1, 1, 1)));
@@ -313,6 +319,8 @@ static void cases_images(struct cases * c) {
                                          1, 1, 0, 1, 2, true));
     CASE("im2col_3d", ggml_im2col_3d(ctx, F16("a", 3, 2, 2, 8), F32("b", 10, 9, 8, 12), 4, 2, 1, 1, 1, 0, 1, 1, 2, 1,
                                      GGML_TYPE_F16));
+    CASE("im2col_3d less than an image", ggml_im2col_3d(ctx, F32("a", 3, 3, 3, 3), F32("b", 18, 18, 8, 1), 3, 1, 1, 1,
+                                                        0, 0, 0, 1, 1, 1, GGML_TYPE_F32));
     CASE("col2im_1d", ggml_col2im_1d(ctx, F32("a", 24, 10, 1, 1), 2, 6, 1));
     CASE("conv_1d", ggml_conv_1d(ctx, F16("a", 3, 4, 5, 1), F32("b", 10, 4, 2, 1), 2, 1, 1));
     CASE("conv_1d bf16", ggml_conv_1d(ctx, IN("a", BF16, 3, 4, 5, 1), F32("b", 10, 4, 2, 1), 2, 1, 1));

@@ -379,6 +379,31 @@ TEST(external_tensors_stay_where_they_are) {
     teardown(&f);
 }
 
+TEST(a_graph_is_allocated_again_after_another) {
+    struct fixture f;
+    setup(&f);
+    struct ggml_context * other = toy_context(64);
+    struct ggml_tensor *  x     = input(&f, 8, 8);
+    struct ggml_tensor *  y     = ggml_add(f.ctx, ggml_cont(f.ctx, ggml_transpose(f.ctx, x)), x);
+    ggml_build_forward_expand(f.graph, y);
+    struct ggml_cgraph * large = ggml_new_graph(other);
+    struct ggml_tensor * z     = ggml_new_tensor_2d(other, GGML_TYPE_F32, 8, 8);
+    for (int i = 0; i < 3; i++) {
+        z = ggml_cont(other, ggml_transpose(other, z));
+    }
+    ggml_build_forward_expand(large, z);
+    for (int round = 0; round < 4; round++) {
+        REQUIRE(ggml_gallocr_alloc_graph(f.galloc, f.graph));
+        set_all(x, (float) round);
+        run(&f);
+        CHECK(value(y, 63) == 2.0f * (float) round);
+        CHECK(ggml_gallocr_reserve(f.galloc, large)); /* another plan in the same memory */
+        CHECK(ggml_gallocr_alloc_graph(f.galloc, large));
+    }
+    ggml_free(other);
+    teardown(&f);
+}
+
 TEST(tensors_without_elements) {
     struct fixture f;
     setup(&f);

@@ -9,6 +9,7 @@
 #include "plan/alloc_scan.c"
 #include "plan/array.c"
 #include "plan/map.c"
+#include "plan/number.c"
 #include "plan/pack.c"
 
 #include "toy.h"
@@ -18,9 +19,18 @@ struct fixture {
     struct ggml_context * ctx;
     struct ggml_cgraph *  graph;
     ggml_gallocr_t        galloc;
+    struct plan_numbers   numbers;
 };
 
+/* The fixture's graph by numbers. */
+static struct alloc_request request_of(struct plan_numbers * numbers, const struct ggml_cgraph * graph) {
+    plan_numbers_clear(numbers);
+    CHECK(plan_numbers_graph(numbers, graph));
+    return alloc_request_of(numbers);
+}
+
 static void setup(struct fixture * f) {
+    memset(f, 0, sizeof(*f));
     toy_init(&f->toy, "toy", GGML_BACKEND_DEVICE_TYPE_CPU);
     f->ctx    = toy_context(64);
     f->graph  = ggml_new_graph(f->ctx);
@@ -29,6 +39,7 @@ static void setup(struct fixture * f) {
 
 static void teardown(struct fixture * f) {
     ggml_gallocr_free(f->galloc);
+    plan_numbers_free(&f->numbers);
     ggml_free(f->ctx);
     toy_free(&f->toy);
 }
@@ -54,7 +65,7 @@ TEST(workspaces_lie_between_the_tensors) {
         struct ggml_tensor * c = transposed(&f, b);
         ggml_build_forward_expand(f.graph, c);
         const size_t         workspaces[6] = { 0, 1000, 0, 3000, 0, 0 };
-        struct alloc_request request       = { .graph = f.graph };
+        struct alloc_request request       = request_of(&f.numbers, f.graph);
         size_t               plain, measured;
         CHECK(alloc_measure(f.galloc, &request, &plain) == GGML_STATUS_SUCCESS);
         request.workspaces = workspaces;
@@ -86,7 +97,8 @@ TEST(plan_serves_smaller_workspaces_only) {
     struct ggml_tensor * x = ggml_new_tensor_2d(f.ctx, GGML_TYPE_F32, 9, 11);
     ggml_build_forward_expand(f.graph, transposed(&f, x));
     size_t                     workspaces[2] = { 0, 1000 };
-    const struct alloc_request request       = { .graph = f.graph, .workspaces = workspaces };
+    struct alloc_request request       = request_of(&f.numbers, f.graph);
+    request.workspaces                 = workspaces;
     REQUIRE(alloc_reserve(f.galloc, &request) == GGML_STATUS_SUCCESS);
     CHECK(alloc_fits(f.galloc, &request));
     workspaces[1] = 999;
@@ -113,12 +125,13 @@ TEST(a_group_runs_at_its_last_node) {
         ggml_build_forward_expand(f.graph, in_order[i]);
     }
     REQUIRE(f.graph->n_nodes == 8);
-    const int32_t        times[8]   = { 0, 5, 2, 3, 5, 5, 6, 7 };
-    const uint8_t        flags[8]   = { 0, ALLOC_NODE_GROUPED | ALLOC_NODE_SKIPPED, 0, 0, ALLOC_NODE_GROUPED, ALLOC_NODE_GROUPED };
-    const size_t         spaces[8]  = { 0, 0, 0, 0, 0, 512, 0, 0 };
-    const struct alloc_request request = {
-        .graph = f.graph, .node_times = times, .node_flags = flags, .workspaces = spaces,
-    };
+    const int32_t        times[8]  = { 0, 5, 2, 3, 5, 5, 6, 7 };
+    const uint8_t        flags[8]  = { 0, ALLOC_NODE_GROUPED | ALLOC_NODE_SKIPPED, 0, 0, ALLOC_NODE_GROUPED, ALLOC_NODE_GROUPED };
+    const size_t         spaces[8] = { 0, 0, 0, 0, 0, 512, 0, 0 };
+    struct alloc_request request = request_of(&f.numbers, f.graph);
+    request.node_times           = times;
+    request.node_flags           = flags;
+    request.workspaces           = spaces;
     REQUIRE(alloc_reserve(f.galloc, &request) == GGML_STATUS_SUCCESS && alloc_assign(f.galloc) == GGML_STATUS_SUCCESS);
     CHECK(n->data == NULL && n->buffer == NULL);
     CHECK(m->data != NULL && s->data != NULL);
@@ -137,7 +150,8 @@ TEST(permanent_tensors_take_turns) {
     /* the scheduler's pipeline copies: two leafs that are input and output, of which one is read; the plan must not care which */
     struct toy toy;
     toy_init(&toy, "toy", GGML_BACKEND_DEVICE_TYPE_CPU);
-    ggml_gallocr_t galloc = ggml_gallocr_new(&toy.buft);
+    ggml_gallocr_t      galloc  = ggml_gallocr_new(&toy.buft);
+    struct plan_numbers numbers = { 0 };
     for (int turn = 0; turn < 4; turn++) {
         struct ggml_context * ctx   = toy_context(16);
         struct ggml_cgraph    graph = { 0 };
@@ -153,7 +167,7 @@ TEST(permanent_tensors_take_turns) {
         graph.nodes   = nodes;
         graph.n_leafs = 3;
         graph.n_nodes = 1;
-        const struct alloc_request request = { .graph = &graph };
+        const struct alloc_request request = request_of(&numbers, &graph);
         CHECK(alloc_fits(galloc, &request) == (turn > 0));
         if (turn == 0) {
             REQUIRE(alloc_reserve(galloc, &request) == GGML_STATUS_SUCCESS);
@@ -163,6 +177,7 @@ TEST(permanent_tensors_take_turns) {
         ggml_free(ctx);
     }
     CHECK(toy.n_allocations == 1);
+    plan_numbers_free(&numbers);
     ggml_gallocr_free(galloc);
     toy_free(&toy);
 }

@@ -43,7 +43,8 @@ TEST(float_to_half_rounds_to_even) {
     }
     CHECK(ggml_fp32_to_fp16(65519.0f) == 0x7BFF && ggml_fp32_to_fp16(65520.0f) == 0x7C00);
     CHECK(ggml_fp32_to_fp16(FLT_MAX) == 0x7C00 && ggml_fp32_to_fp16(-INFINITY) == 0xFC00);
-    CHECK((ggml_fp32_to_fp16(NAN) & 0x7FFF) > 0x7C00 && ggml_fp32_to_fp16(1e-45f) == 0 && ggml_fp32_to_fp16(-0.0f) == 0x8000);
+    CHECK((ggml_fp32_to_fp16(NAN) & 0x7FFF) > 0x7C00 && ggml_fp32_to_fp16(1e-45f) == 0 &&
+          ggml_fp32_to_fp16(-0.0f) == 0x8000);
 }
 
 TEST(bf16_rounds_to_even) {
@@ -61,7 +62,7 @@ TEST(bf16_rounds_to_even) {
         const bool     up = rest > 0x8000u || (rest == 0x8000u && (down >> 16 & 1));
         CHECK(b == (down >> 16) + (up ? 1 : 0));
     }
-    ggml_bf16_t codes[65536], back[65536];
+    ggml_bf16_t  codes[65536], back[65536];
     static float values[65536];
     for (int i = 0; i < 65536; i++) {
         codes[i].bits = (uint16_t) i;
@@ -104,7 +105,8 @@ TEST(rows_equal_single_values) {
 /* The nearest code below the top range, where every number takes the greatest one. */
 TEST(ue4m3) {
     for (int code = 1; code < 0x78; code++) {
-        const float value = ggml_ue4m3_to_fp32((uint8_t) code) * 2.0f, next = ggml_ue4m3_to_fp32((uint8_t) (code + 1)) * 2.0f;
+        const float value = ggml_ue4m3_to_fp32((uint8_t) code) * 2.0f,
+                    next  = ggml_ue4m3_to_fp32((uint8_t) (code + 1)) * 2.0f;
         CHECK_MSG(graft_fp32_to_ue4m3(value) == code, "code %d", code);
         if (code != 7 && code != 0x77) {
             CHECK(graft_fp32_to_ue4m3((value + next) / 2.0f) == code + 1);
@@ -113,7 +115,8 @@ TEST(ue4m3) {
     }
     CHECK(graft_fp32_to_ue4m3(0.0f) == 0 && graft_fp32_to_ue4m3(-1.0f) == 0 && graft_fp32_to_ue4m3(NAN) == 0);
     CHECK(graft_fp32_to_ue4m3(1e-45f) == 0 && graft_fp32_to_ue4m3(0x1p-10f) == 1);
-    CHECK(graft_fp32_to_ue4m3(256.0f) == 0x7E && graft_fp32_to_ue4m3(448.0f) == 0x7E && graft_fp32_to_ue4m3(INFINITY) == 0x7E);
+    CHECK(graft_fp32_to_ue4m3(256.0f) == 0x7E && graft_fp32_to_ue4m3(448.0f) == 0x7E &&
+          graft_fp32_to_ue4m3(INFINITY) == 0x7E);
 }
 
 TEST(rounding_helpers) {

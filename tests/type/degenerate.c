@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks on which scale searches divide by zero, overflow or lose all digits: every encoder gives finite numbers near the
- * input, with and without importance, also next to ordinary blocks.
+ * Blocks on which scale searches divide by zero, overflow or lose all digits: every encoder gives finite numbers near
+ * the input, with and without importance, also next to ordinary blocks.
  */
 #include <float.h>
 #include <math.h>
@@ -40,34 +40,70 @@ enum degenerate {
 };
 
 static const char * const names[N_DEGENERATE] = {
-    "zeros",           "negative zeros",       "1e-38",           "least subnormal", "FLT_MIN",
-    "below FLT_MIN",   "ones",                 "minus ones",      "1e-12",           "one outlier",
-    "1 among 1e-38",   "1e30 among ones",      "alternating",     "1e30",            "1e30 and noise",
-    "FLT_MAX",         "one group of 16 only", "two levels",      "NaN among ones",  "Inf among ones",
+    "zeros",
+    "negative zeros",
+    "1e-38",
+    "least subnormal",
+    "FLT_MIN",
+    "below FLT_MIN",
+    "ones",
+    "minus ones",
+    "1e-12",
+    "one outlier",
+    "1 among 1e-38",
+    "1e30 among ones",
+    "alternating",
+    "1e30",
+    "1e30 and noise",
+    "FLT_MAX",
+    "one group of 16 only",
+    "two levels",
+    "NaN among ones",
+    "Inf among ones",
 };
 
 static float element(enum degenerate kind, int i) {
     switch (kind) {
-        case NEGATIVE_ZERO:         return -0.0f;
-        case SUBNORMAL:             return 1e-38f;
-        case LEAST_SUBNORMAL:       return i % 2 ? 1e-45f : -1e-45f;
-        case LEAST_NORMAL:          return FLT_MIN;
-        case BELOW_NORMAL:          return i % 3 ? FLT_MIN / 3 : -FLT_MIN / 5;
-        case CONSTANT:              return 1.0f;
-        case NEGATIVE_CONSTANT:     return -1.0f;
-        case CONSTANT_TINY:         return 1e-12f;
-        case ONE_OUTLIER:           return i == 37 ? -1.0f : 0.0f;
-        case OUTLIER_IN_SUBNORMALS: return i == 100 ? 1.0f : 1e-38f;
-        case OUTLIER_HUGE:          return i == 200 ? 1e30f : 1.0f;
-        case ALTERNATING:           return i % 2 ? 1.0f : -1.0f;
-        case HUGE_CONSTANT:         return 1e30f;
-        case HUGE_MIXED:            return (i % 5 ? 1e30f : 1.0f) * (i % 3 ? 1.0f : -1.0f);
-        case GREATEST:              return i % 2 ? FLT_MAX : -FLT_MAX;
-        case ONE_GROUP:             return i / 16 == 3 ? 0.25f * (float) (i % 5 - 2) : 0.0f;
-        case TWO_LEVELS:            return i % 7 ? 0.5f : 0.5000001f;
-        case NOT_A_NUMBER:          return i == 11 ? NAN : 1.0f;
-        case INFINITE:              return i == 12 ? -INFINITY : 1.0f;
-        default:                    return 0.0f;
+        case NEGATIVE_ZERO:
+            return -0.0f;
+        case SUBNORMAL:
+            return 1e-38f;
+        case LEAST_SUBNORMAL:
+            return i % 2 ? 1e-45f : -1e-45f;
+        case LEAST_NORMAL:
+            return FLT_MIN;
+        case BELOW_NORMAL:
+            return i % 3 ? FLT_MIN / 3 : -FLT_MIN / 5;
+        case CONSTANT:
+            return 1.0f;
+        case NEGATIVE_CONSTANT:
+            return -1.0f;
+        case CONSTANT_TINY:
+            return 1e-12f;
+        case ONE_OUTLIER:
+            return i == 37 ? -1.0f : 0.0f;
+        case OUTLIER_IN_SUBNORMALS:
+            return i == 100 ? 1.0f : 1e-38f;
+        case OUTLIER_HUGE:
+            return i == 200 ? 1e30f : 1.0f;
+        case ALTERNATING:
+            return i % 2 ? 1.0f : -1.0f;
+        case HUGE_CONSTANT:
+            return 1e30f;
+        case HUGE_MIXED:
+            return (i % 5 ? 1e30f : 1.0f) * (i % 3 ? 1.0f : -1.0f);
+        case GREATEST:
+            return i % 2 ? FLT_MAX : -FLT_MAX;
+        case ONE_GROUP:
+            return i / 16 == 3 ? 0.25f * (float) (i % 5 - 2) : 0.0f;
+        case TWO_LEVELS:
+            return i % 7 ? 0.5f : 0.5000001f;
+        case NOT_A_NUMBER:
+            return i == 11 ? NAN : 1.0f;
+        case INFINITE:
+            return i == 12 ? -INFINITY : 1.0f;
+        default:
+            return 0.0f;
     }
 }
 
@@ -84,12 +120,13 @@ static void check_decoded(const struct type_row * row, enum degenerate kind, con
     row->decode(y, decoded, N);
     for (int i = 0; i < N; i++) {
         if (!isfinite(decoded[i])) {
-            harness_failed(__FILE__, __LINE__, "%s, %s, %s: value %d is not finite", row->traits.type_name, names[kind], how, i);
+            harness_failed(__FILE__, __LINE__, "%s, %s, %s: value %d is not finite", row->traits.type_name, names[kind],
+                           how, i);
             return;
         }
         if (greatest <= 1.0f && kind != NOT_A_NUMBER && fabsf(decoded[i] - x[i]) > 1.5f * greatest + 1e-6f) {
-            harness_failed(__FILE__, __LINE__, "%s, %s, %s: value %d is %g, was %g", row->traits.type_name, names[kind], how, i,
-                           (double) decoded[i], (double) x[i]);
+            harness_failed(__FILE__, __LINE__, "%s, %s, %s: value %d is %g, was %g", row->traits.type_name, names[kind],
+                           how, i, (double) decoded[i], (double) x[i]);
             return;
         }
     }
@@ -101,12 +138,12 @@ static void check_type(const struct type_row * row, enum degenerate kind) {
     if (row->encode != NULL) {
         memset(y, 0xAA, bytes);
         row->encode(x, y, N);
-        CHECK_MSG(ggml_validate_row_data(row->id, y, bytes), "%s, %s: reference encoder: invalid", row->traits.type_name,
-                  names[kind]);
+        CHECK_MSG(ggml_validate_row_data(row->id, y, bytes), "%s, %s: reference encoder: invalid",
+                  row->traits.type_name, names[kind]);
         check_decoded(row, kind, "reference");
     }
     for (int importance = row->needs_imatrix ? 1 : 0; importance < 4 && row->quantize != NULL; importance++) {
-        static const char * const how[] = { "no importance", "importance", "importance 0", "importance 1e30" };
+        static const char * const how[] = {"no importance", "importance", "importance 0", "importance 1e30"};
         for (int i = 0; i < N; i++) {
             w[i] = importance == 1 ? 0.1f + (float) (i % 13) : importance == 2 ? 0.0f : 1e30f;
         }
@@ -155,7 +192,8 @@ TEST(neighbours_untouched) {
             x[i] = element(HUGE_MIXED, i);
         }
         row->encode(x, y, N);
-        CHECK_MSG(memcmp(alone, y + half, half) == 0, "%s: block after a degenerate one differs", row->traits.type_name);
+        CHECK_MSG(memcmp(alone, y + half, half) == 0, "%s: block after a degenerate one differs",
+                  row->traits.type_name);
         harness_count_run(1);
     }
 }
@@ -184,7 +222,7 @@ TEST(zero_length) {
 
 TEST(invalid_scales_are_found) {
     for (size_t t = 0; t < type_row_count(); t++) {
-        const struct type_row * row = type_row_at(t);
+        const struct type_row * row   = type_row_at(t);
         size_t                  bytes = 0;
         if (row->validate == NULL) {
             continue;

@@ -21,7 +21,7 @@ struct golden {
 };
 
 static const struct golden goldens[] = {
-#define GOLDEN(type, kind, encode, plain, weighted, decode) { type, kind, encode, plain, weighted, decode },
+#define GOLDEN(type, kind, encode, plain, weighted, decode) {type, kind, encode, plain, weighted, decode},
 #define GOLDEN_BYTES(type, decode)
 #include "golden.inc"
 #undef GOLDEN
@@ -33,14 +33,14 @@ static const struct {
     uint64_t decode;
 } golden_bytes[] = {
 #define GOLDEN(type, kind, encode, plain, weighted, decode)
-#define GOLDEN_BYTES(type, decode) { type, decode },
+#define GOLDEN_BYTES(type, decode) {type, decode},
 #include "golden.inc"
 #undef GOLDEN
 #undef GOLDEN_BYTES
 };
 
 #define N_GOLDENS ((int) (sizeof(goldens) / sizeof(goldens[0])))
-#define N_BYTES   ((int) (sizeof(golden_bytes) / sizeof(golden_bytes[0])))
+#define N_BYTES ((int) (sizeof(golden_bytes) / sizeof(golden_bytes[0])))
 
 static float         x[INPUT_VALUES], w[INPUT_COLUMNS];
 static unsigned char y[INPUT_BYTES];
@@ -54,8 +54,8 @@ static void check_rows(const struct golden * g, const struct type_row * row, siz
         memset(y, 0, bytes);
         const size_t written = ggml_quantize_chunk(row->id, x, y, 0, INPUT_ROWS, INPUT_COLUMNS, i == 0 ? NULL : w);
         CHECK_MSG(written == bytes, "%s: %zu bytes written, expected %zu", row->traits.type_name, written, bytes);
-        CHECK_MSG(input_hash(y, bytes) == expected, "%s, input %d: rows %s importance differ", row->traits.type_name, g->kind,
-                  i == 0 ? "without" : "with");
+        CHECK_MSG(input_hash(y, bytes) == expected, "%s, input %d: rows %s importance differ", row->traits.type_name,
+                  g->kind, i == 0 ? "without" : "with");
     }
 }
 
@@ -73,7 +73,8 @@ TEST(encoded_bytes_and_decoded_numbers) {
             REQUIRE(row->encode != NULL);
             memset(y, 0, bytes);
             row->encode(x, y, INPUT_VALUES);
-            CHECK_MSG(input_hash(y, bytes) == g->encode, "%s, input %d: encoded bytes differ", row->traits.type_name, g->kind);
+            CHECK_MSG(input_hash(y, bytes) == g->encode, "%s, input %d: encoded bytes differ", row->traits.type_name,
+                      g->kind);
         }
         if (g->decode != 0) {
             REQUIRE(row->decode != NULL);
@@ -88,7 +89,7 @@ TEST(encoded_bytes_and_decoded_numbers) {
 /* Every byte pattern decodes, also those that no encoder writes. */
 TEST(decoded_numbers_of_any_bytes) {
     for (int i = 0; i < N_BYTES; i++) {
-        const struct type_row * row = type_row_get((enum ggml_type) golden_bytes[i].type);
+        const struct type_row * row   = type_row_get((enum ggml_type) golden_bytes[i].type);
         size_t                  bytes = 0;
         REQUIRE(row != NULL && type_row_bytes(row->id, INPUT_VALUES, &bytes));
         if (golden_bytes[i].decode == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inputs of the tests of formats, the same on every machine: they are made from the harness's generator with additions and
- * multiplications only.
+ * Inputs of the tests of formats, the same on every machine: they are made from the harness's generator with additions
+ * and multiplications only.
  */
 #ifndef GRAFT_TESTS_TYPE_INPUTS_H
 #define GRAFT_TESTS_TYPE_INPUTS_H
@@ -36,13 +36,27 @@ static inline void input_fill(enum input_kind kind, uint64_t seed, float * x, in
     for (int i = 0; i < n; i++) {
         const float v = input_normal(&state);
         switch (kind) {
-            case INPUT_UNIFORM:  x[i] = harness_random_float(&state, -1.0f, 1.0f); break;
-            case INPUT_TINY:     x[i] = v * 1e-6f; break;
-            case INPUT_HUGE:     x[i] = v * 1000.0f; break;
-            case INPUT_SPARSE:   x[i] = harness_random(&state) % 10 != 0 && i % 16 != 3 ? 0.0f : v; break;
-            case INPUT_POSITIVE: x[i] = (v < 0.0f ? -v : v) + 0.5f; break;
-            case INPUT_OUTLIERS: x[i] = i % 37 == 5 ? v * 2.0f : v * 0.02f; break;
-            default:             x[i] = v; break;
+            case INPUT_UNIFORM:
+                x[i] = harness_random_float(&state, -1.0f, 1.0f);
+                break;
+            case INPUT_TINY:
+                x[i] = v * 1e-6f;
+                break;
+            case INPUT_HUGE:
+                x[i] = v * 1000.0f;
+                break;
+            case INPUT_SPARSE:
+                x[i] = harness_random(&state) % 10 != 0 && i % 16 != 3 ? 0.0f : v;
+                break;
+            case INPUT_POSITIVE:
+                x[i] = (v < 0.0f ? -v : v) + 0.5f;
+                break;
+            case INPUT_OUTLIERS:
+                x[i] = i % 37 == 5 ? v * 2.0f : v * 0.02f;
+                break;
+            default:
+                x[i] = v;
+                break;
         }
     }
 }
@@ -84,9 +98,9 @@ static inline uint64_t input_hash_floats(float * x, int n) {
     return input_hash(x, (size_t) n * sizeof(float));
 }
 
-#define INPUT_ROWS    3
+#define INPUT_ROWS 3
 #define INPUT_COLUMNS 512
-#define INPUT_VALUES  (INPUT_ROWS * INPUT_COLUMNS)
-#define INPUT_BYTES   (INPUT_VALUES * 8)
+#define INPUT_VALUES (INPUT_ROWS * INPUT_COLUMNS)
+#define INPUT_BYTES (INPUT_VALUES * 8)
 
 #endif /* GRAFT_TESTS_TYPE_INPUTS_H */

@@ -46,10 +46,10 @@ static struct ggml_ext_type_desc make(const char * name) {
 }
 
 static bool refused(const struct ggml_ext_type_desc * desc, const char * word) {
-    enum ggml_type    id     = GGML_TYPE_F32;
-    const size_t      before = type_registered_count();
-    const bool        failed = ggml_ext_register_type(desc, &id) != GGML_STATUS_SUCCESS;
-    const char *      text   = ggml_ext_last_error();
+    enum ggml_type id     = GGML_TYPE_F32;
+    const size_t   before = type_registered_count();
+    const bool     failed = ggml_ext_register_type(desc, &id) != GGML_STATUS_SUCCESS;
+    const char *   text   = ggml_ext_last_error();
     if (failed && strstr(text, word) == NULL) {
         fprintf(stderr, "  text without \"%s\": %s\n", word, text);
         return false;
@@ -77,7 +77,7 @@ TEST(registered_format_is_a_format) {
     CHECK(type_row_at(type_row_count() - 1) == row && type_row_at(type_row_count()) == NULL);
     CHECK(type_registered_desc(id)->vec_dot == vec_dot && type_registered_desc(GGML_TYPE_F32) == NULL);
 
-    const float x[8] = { 1.0f, 2.0f, -3.5f, 0.5f, 4.0f, 5.0f, 6.0f, 7.0f };
+    const float x[8] = {1.0f, 2.0f, -3.5f, 0.5f, 4.0f, 5.0f, 6.0f, 7.0f};
     int8_t      y[8];
     float       back[8];
     CHECK(ggml_quantize_chunk(id, x, y, 0, 2, 4, NULL) == 8);
@@ -92,13 +92,18 @@ TEST(refused_descriptors) {
     REQUIRE(ggml_ext_register_type(&desc, &id) == GGML_STATUS_SUCCESS);
     CHECK(refused(&desc, "taken"));
     CHECK(ggml_blck_size(id) == 4);
-    static const char * const builtin[] = { "q4_0", "f32", "q4_K" };
+    static const char * const builtin[] = {"q4_0", "f32", "q4_K"};
     for (int i = 0; i < 3; i++) {
         desc = make(builtin[i]);
         CHECK(refused(&desc, "taken"));
     }
-    static const char * const bad[] = { "", "with space", "slash/", "\xC3\xA9", "semi;colon", NULL,
-                                        "a2345678901234567890123456789012345678901234567890123456789012345" };
+    static const char * const bad[] = {"",
+                                       "with space",
+                                       "slash/",
+                                       "\xC3\xA9",
+                                       "semi;colon",
+                                       NULL,
+                                       "a2345678901234567890123456789012345678901234567890123456789012345"};
     for (int i = 0; i < 7; i++) {
         desc = make(bad[i]);
         CHECK_MSG(refused(&desc, "name"), "name %d", i);
@@ -128,7 +133,8 @@ TEST(refused_descriptors) {
     CHECK(ggml_ext_register_type(&desc, NULL) == GGML_STATUS_FAILED);
     CHECK(ggml_ext_type_by_name("test.size.v1", &id) == GGML_STATUS_FAILED && id == GGML_TYPE_COUNT);
     CHECK(strstr(ggml_ext_last_error(), "test.size.v1") != NULL);
-    CHECK(ggml_ext_type_by_name(NULL, &id) == GGML_STATUS_FAILED && ggml_ext_type_by_name("f16", NULL) == GGML_STATUS_FAILED);
+    CHECK(ggml_ext_type_by_name(NULL, &id) == GGML_STATUS_FAILED &&
+          ggml_ext_type_by_name("f16", NULL) == GGML_STATUS_FAILED);
     CHECK(ggml_ext_type_by_name("f16", &id) == GGML_STATUS_SUCCESS && id == GGML_TYPE_F16);
 }
 
@@ -149,15 +155,15 @@ TEST(longer_descriptor) {
 }
 
 #define N_THREADS 8
-#define N_EACH    50
+#define N_EACH 50
 
 static int n_won[N_THREADS];
 
 static void * register_many(void * argument) {
     const int me = (int) (intptr_t) argument;
     for (int i = 0; i < N_EACH; i++) {
-        char                      name[GGML_EXT_MAX_NAME];
-        enum ggml_type            id;
+        char           name[GGML_EXT_MAX_NAME];
+        enum ggml_type id;
         snprintf(name, sizeof(name), "test.shared_%d.v1", i);
         struct ggml_ext_type_desc desc = make(name);
         if (ggml_ext_register_type(&desc, &id) == GGML_STATUS_SUCCESS) {

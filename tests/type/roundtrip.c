@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How near decoded values are to what was encoded: a bound on the relative error (root mean square of the error over that
- * of the values) for each format on nearly normal rows, and that importance moves the error to where it counts less.
+ * How near decoded values are to what was encoded: a bound on the relative error (root mean square of the error over
+ * that of the values) for each format on nearly normal rows, and that importance moves the error to where it counts
+ * less.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -61,6 +62,26 @@ TEST(error_bounds) {
     }
 }
 
+/* Groups of zeros among others cost no more than the rest: nothing is stored in another group's place. */
+TEST(zero_groups_keep_their_place) {
+    input_importance(3, w, INPUT_COLUMNS);
+    for (size_t t = 0; t < sizeof(bounds) / sizeof(bounds[0]); t++) {
+        const struct type_row * row = type_row_get(bounds[t].type);
+        for (int zero = 0; zero < 8; zero++) {
+            input_fill(INPUT_NOISE, 31, x, INPUT_VALUES);
+            for (int i = 0; i < INPUT_VALUES; i++) {
+                x[i] = i / 32 % 8 == zero ? 0.0f : x[i];
+            }
+            for (int importance = row->needs_imatrix ? 1 : 0; importance < 2; importance++) {
+                const double error = encode_and_measure(row, importance ? w : NULL);
+                CHECK_MSG(error < 1.25 * bounds[t].bound, "%s, group %d: relative error %.5f, bound %.5f",
+                          row->traits.type_name, zero, error, 1.25 * bounds[t].bound);
+            }
+        }
+        harness_count_run(1);
+    }
+}
+
 /* Every format with an encoder has a bound. */
 TEST(all_formats_have_bounds) {
     for (size_t t = 0; t < type_row_count(); t++) {
@@ -86,8 +107,8 @@ TEST(importance_helps) {
         row->quantize(x, y, INPUT_ROWS, INPUT_COLUMNS, NULL);
         row->decode(y, decoded, INPUT_VALUES);
         const double without = relative_error(w);
-        CHECK_MSG(with <= without * 1.02, "%s: weighted error %.5f with importance, %.5f without", row->traits.type_name, with,
-                  without);
+        CHECK_MSG(with <= without * 1.02, "%s: weighted error %.5f with importance, %.5f without",
+                  row->traits.type_name, with, without);
         harness_count_run(1);
     }
 }

@@ -23,7 +23,7 @@ struct fact {
 };
 
 static const struct fact facts[] = {
-#define TYPE_FACT(...) { __VA_ARGS__ },
+#define TYPE_FACT(...) {__VA_ARGS__},
 #define TYPE_REMOVED(id)
 #include "types.inc"
 #undef TYPE_FACT
@@ -38,7 +38,7 @@ static const int removed[] = {
 #undef TYPE_REMOVED
 };
 
-#define N_FACTS   (sizeof(facts) / sizeof(facts[0]))
+#define N_FACTS (sizeof(facts) / sizeof(facts[0]))
 #define N_REMOVED (sizeof(removed) / sizeof(removed[0]))
 
 TEST(rows_match_the_interface) {
@@ -56,7 +56,8 @@ TEST(rows_match_the_interface) {
         CHECK_MSG((traits->to_float != NULL) == f->to_float, "%s: to_float", f->name);
         CHECK_MSG((traits->from_float_ref != NULL) == f->from_float_ref, "%s: from_float_ref", f->name);
         CHECK_MSG((row->quantize != NULL) == f->quantize_chunk, "%s: quantize", f->name);
-        CHECK_MSG(row->dot_type == f->dot_type || (!f->is_quantized && f->quantize_chunk == 0), "%s: dot_type", f->name);
+        CHECK_MSG(row->dot_type == f->dot_type || (!f->is_quantized && f->quantize_chunk == 0), "%s: dot_type",
+                  f->name);
         CHECK(traits->blck_size_interleave == 0);
         CHECK_MSG(graft_type_decoder(type) == row->decode && row->decode != NULL, "%s: decoder", f->name);
         CHECK(graft_type_encoder(type) == row->encode);
@@ -84,7 +85,7 @@ static void check_nothing(enum ggml_type type) {
 }
 
 TEST(removed_and_unknown_ids) {
-    static const int unknown[] = { -1, -2, INT_MIN, GGML_TYPE_COUNT, GGML_TYPE_COUNT + 1, 100, 1023, 1000000, INT_MAX };
+    static const int unknown[] = {-1, -2, INT_MIN, GGML_TYPE_COUNT, GGML_TYPE_COUNT + 1, 100, 1023, 1000000, INT_MAX};
     for (size_t i = 0; i < N_REMOVED; i++) {
         check_nothing((enum ggml_type) removed[i]);
     }
@@ -97,12 +98,12 @@ TEST(removed_and_unknown_ids) {
 
 /* A file type number that no one knows is an answer, not an abort. */
 TEST(ftype_mapping) {
-    static const int none[] = { -1, -2, 4, 5, 6, 29, 99, 1024, INT_MAX, INT_MIN };
+    static const int none[] = {-1, -2, 4, 5, 6, 29, 99, 1024, INT_MAX, INT_MIN};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         CHECK_MSG(ggml_ftype_to_ggml_type((enum ggml_ftype) none[i]) == GGML_TYPE_COUNT, "ftype %d", none[i]);
     }
     for (int ftype = 0; ftype < 64; ftype++) {
-        const enum ggml_type type = ggml_ftype_to_ggml_type((enum ggml_ftype) ftype);
+        const enum ggml_type type   = ggml_ftype_to_ggml_type((enum ggml_ftype) ftype);
         bool                 listed = type == GGML_TYPE_COUNT;
         for (size_t i = 0; i < N_FACTS; i++) {
             listed = listed || (facts[i].ftype == ftype && facts[i].id == (int) type);
@@ -122,12 +123,12 @@ TEST(sizes_are_checked) {
     CHECK(ggml_row_size(GGML_TYPE_F32, (int64_t) 1 << 33) == (size_t) 1 << 35);
     CHECK(ggml_row_size(GGML_TYPE_Q4_0, 16) == 9 && ggml_row_size(GGML_TYPE_Q4_0, 48) == 27);
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
-    CHECK(ggml_type_sizef(GGML_TYPE_Q4_0) == 18.0 / 32.0 && ggml_type_sizef((enum ggml_type) 4) == 0.0);
+        CHECK(ggml_type_sizef(GGML_TYPE_Q4_0) == 18.0 / 32.0 && ggml_type_sizef((enum ggml_type) 4) == 0.0);
     _Pragma("GCC diagnostic pop")
 }
 
 TEST(chunk_refuses) {
-    float         x[256] = { 0 };
+    float         x[256] = {0};
     unsigned char y[1024];
     memset(y, 0x5A, sizeof(y));
     CHECK(ggml_quantize_chunk(GGML_TYPE_Q4_0, x, y, 0, 1, 33, NULL) == 0);  /* no whole block */
@@ -143,7 +144,7 @@ TEST(chunk_refuses) {
 
 /* Integers: cut off, saturated, NaN is 0. */
 TEST(plain_numbers) {
-    const float x[6] = { 1.9f, -1.9f, 1e30f, -1e30f, 0.0f / 1.0f, 100.0f };
+    const float x[6] = {1.9f, -1.9f, 1e30f, -1e30f, 0.0f / 1.0f, 100.0f};
     int8_t      b[6];
     int16_t     s[6];
     int32_t     i[6];

@@ -152,7 +152,12 @@ static ggml_backend_buffer_t type_alloc(ggml_backend_buffer_type_t buft, size_t 
     if (memory == NULL) {
         return NULL;
     }
-    return ggml_backend_buffer_init(buft, buft->context != NULL ? full_buffer : plain_buffer, memory, size);
+    ggml_backend_buffer_t buffer =
+        ggml_backend_buffer_init(buft, buft->context != NULL ? full_buffer : plain_buffer, memory, size);
+    if (buffer == NULL) {
+        free(memory);
+    }
+    return buffer;
 }
 
 static size_t type_alignment(ggml_backend_buffer_type_t buft) {

@@ -31,8 +31,8 @@ int main(int argc, char ** argv) {
         fprintf(stderr, "usage: golden libggml-base.so\n");
         return 1;
     }
-    const struct ggml_type_traits * (*get)(enum ggml_type)                 = symbol("%s", "ggml_get_type_traits");
-    bool (*needs)(enum ggml_type)                                          = symbol("%s", "ggml_quantize_requires_imatrix");
+    const struct ggml_type_traits * (*get)(enum ggml_type) = symbol("%s", "ggml_get_type_traits");
+    bool (*needs)(enum ggml_type)                          = symbol("%s", "ggml_quantize_requires_imatrix");
     size_t (*chunk)(enum ggml_type, const float *, void *, int64_t, int64_t, int64_t, const float *) =
         symbol("%s", "ggml_quantize_chunk");
     for (int type = 0; type < GGML_TYPE_COUNT; type++) {
@@ -48,7 +48,7 @@ int main(int argc, char ** argv) {
         decode                     = decode != NULL ? decode : symbol("dequantize_row_%s", traits->type_name);
         input_importance(1, w, INPUT_COLUMNS);
         for (int kind = 0; kind < INPUT_COUNT; kind++) {
-            uint64_t hash[4] = { 0, 0, 0, 0 };
+            uint64_t hash[4] = {0, 0, 0, 0};
             input_fill((enum input_kind) kind, 1, x, INPUT_VALUES);
             for (int i = 0; i < 2 && has_rows; i++) {
                 if (i == 1 || !needs((enum ggml_type) type)) {

@@ -3,7 +3,7 @@
  * Matrix products beside the peer: the shapes of two small language models, prompt (512 rows) and generation (one row), and
  * single matrices that stay in the cache.
  *
- *     bench-gemm [--peer FOLDER | --peer-program FILE] [--threads N] [--rounds N] [FILTER]
+ *     bench-gemm [--peer FOLDER | --peer-program FILE] [--threads N] [--rounds N] [--no-repack] [FILTER]
  *
  * Each side is a process of its own, this program again with FOLDER before the library path (or a build of this program
  * that is linked to the peer), so that the libraries never meet. Rounds alternate; medians are printed, as GFLOP/s and,
@@ -86,68 +86,108 @@ static double now(void) {
 /* A few rows are encoded, the rest are copies of them. */
 static void fill_weights(struct ggml_tensor * t) {
     const int64_t rows = ggml_nrows(t), own = rows < 16 ? rows : 16;
-    float *       x = malloc((size_t) (own * t->ne[0]) * sizeof(float));
+    const size_t  row  = ggml_row_size(t->type, t->ne[0]);
+    float *       x    = malloc((size_t) (own * t->ne[0]) * sizeof(float));
+    char *        data = malloc(row * (size_t) rows);
     for (int64_t i = 0; i < own * t->ne[0]; i++) {
         x[i] = (float) (rand() % 2001 - 1000) * 1e-4f;
     }
     if (t->type == GGML_TYPE_F32) {
-        memcpy(t->data, x, (size_t) (own * t->ne[0]) * sizeof(float));
+        memcpy(data, x, row * (size_t) own);
     } else {
-        ggml_quantize_chunk(t->type, x, t->data, 0, own, t->ne[0], NULL);
+        ggml_quantize_chunk(t->type, x, data, 0, own, t->ne[0], NULL);
     }
     for (int64_t i = own; i < rows; i++) {
-        memcpy((char *) t->data + (size_t) i * t->nb[1], (char *) t->data + (size_t) (i % own) * t->nb[1], t->nb[1]);
+        memcpy(data + (size_t) i * row, data + (size_t) (i % own) * row, row);
     }
+    ggml_backend_tensor_set(t, data, 0, row * (size_t) rows);
+    free(data);
     free(x);
 }
 
 struct side {
     ggml_backend_t        backend;
-    struct ggml_context * ctx;
-    ggml_backend_buffer_t buffer;
+    bool                  repack;
+    struct ggml_context * plain; /* weights as they are, activations, results */
+    struct ggml_context * packed;
+    ggml_backend_buffer_t buffers[2];
     struct ggml_cgraph *  graph;
-    ggml_gallocr_t        alloc;
 };
 
-static void side_build(struct side * s, const struct bench_case * c) {
-    struct ggml_init_params params = {4u << 20, NULL, true};
-    s->ctx                         = ggml_init(params);
-    s->graph                       = ggml_new_graph_custom(s->ctx, 4096, false);
-    int most = 0;
-    for (int i = 0; c->matrices[i].count > 0; i++) {
-        most = c->matrices[i].count > most ? c->matrices[i].count : most;
-    }
-    struct ggml_tensor * weights[512];
-    int                  n = 0;
-    for (int round = 0; round < most; round++) { /* mixed as in the layers of a model */
-        for (int i = 0; c->matrices[i].count > 0; i++) {
-            const struct matrix_shape * m = &c->matrices[i];
-            if (round < m->count) {
-                weights[n] = ggml_new_tensor_2d(s->ctx, m->type, m->k, m->n);
-                struct ggml_tensor * x = ggml_new_tensor_2d(s->ctx, GGML_TYPE_F32, m->k, c->m);
-                ggml_set_name(x, "x");
-                ggml_build_forward_expand(s->graph, ggml_mul_mat(s->ctx, weights[n++], x));
-            }
+/* Packed weights, as llama.cpp finds them: the first extra buffer type with which the device takes the product. */
+static ggml_backend_buffer_type_t find_packed(const struct side * s, const struct matrix_shape * m) {
+    typedef ggml_backend_buffer_type_t * (*extra_types_fn)(ggml_backend_dev_t);
+    const ggml_backend_dev_t     device = ggml_backend_get_device(s->backend);
+    const extra_types_fn         extra  = (extra_types_fn) ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts");
+    ggml_backend_buffer_type_t * types  = s->repack && extra != NULL ? extra(device) : NULL;
+    for (; types != NULL && *types != NULL; types++) {
+        const struct ggml_init_params params = {1 << 16, NULL, true};
+        struct ggml_context *         ctx    = ggml_init(params);
+        struct ggml_tensor *          w      = ggml_new_tensor_2d(ctx, m->type, m->k, m->n);
+        struct ggml_tensor *          y      = ggml_mul_mat(ctx, w, ggml_new_tensor_2d(ctx, GGML_TYPE_F32, m->k, 1));
+        w->buffer                            = ggml_backend_buft_alloc_buffer(*types, 0);
+        const bool takes                     = ggml_backend_dev_supports_op(device, y);
+        ggml_backend_buffer_free(w->buffer);
+        ggml_free(ctx);
+        if (takes) {
+            return *types;
         }
     }
-    s->buffer = ggml_backend_alloc_ctx_tensors(s->ctx, s->backend);
-    for (struct ggml_tensor * t = ggml_get_first_tensor(s->ctx); t != NULL; t = ggml_get_next_tensor(s->ctx, t)) {
+    return NULL;
+}
+
+static void fill_context(struct ggml_context * ctx) {
+    for (struct ggml_tensor * t = ggml_get_first_tensor(ctx); t != NULL; t = ggml_get_next_tensor(ctx, t)) {
         if (t->op == GGML_OP_NONE) {
             fill_weights(t);
         }
     }
 }
 
-static void serve(int threads) {
-    struct side s    = {0};
+static void side_build(struct side * s, const struct bench_case * c) {
+    const struct ggml_init_params params = {4u << 20, NULL, true};
+    ggml_backend_buffer_type_t    packed = NULL;
+    s->plain                             = ggml_init(params);
+    s->packed                            = ggml_init(params);
+    s->graph                             = ggml_new_graph_custom(s->plain, 4096, false);
+    int most                             = 0;
+    for (int i = 0; c->matrices[i].count > 0; i++) {
+        most = c->matrices[i].count > most ? c->matrices[i].count : most;
+    }
+    for (int round = 0; round < most; round++) { /* mixed as in the layers of a model */
+        for (int i = 0; c->matrices[i].count > 0; i++) {
+            const struct matrix_shape *      m    = &c->matrices[i];
+            const ggml_backend_buffer_type_t type = find_packed(s, m);
+            if (round < m->count) {
+                packed                 = type != NULL ? type : packed;
+                struct ggml_tensor * w = ggml_new_tensor_2d(type != NULL ? s->packed : s->plain, m->type, m->k, m->n);
+                struct ggml_tensor * x = ggml_new_tensor_2d(s->plain, GGML_TYPE_F32, m->k, c->m);
+                ggml_build_forward_expand(s->graph, ggml_mul_mat(s->plain, w, x));
+            }
+        }
+    }
+    s->buffers[0] = ggml_backend_alloc_ctx_tensors(s->plain, s->backend);
+    s->buffers[1] = packed != NULL ? ggml_backend_alloc_ctx_tensors_from_buft(s->packed, packed) : NULL;
+    fill_context(s->plain);
+    fill_context(s->packed);
+}
+
+static void side_free(struct side * s) {
+    ggml_backend_buffer_free(s->buffers[0]);
+    ggml_backend_buffer_free(s->buffers[1]);
+    ggml_free(s->plain);
+    ggml_free(s->packed);
+}
+
+static void serve(int threads, bool repack) {
+    struct side s    = {.repack = repack};
     int         last = -1, index, repeat;
     s.backend        = ggml_backend_cpu_init();
     ggml_backend_cpu_set_n_threads(s.backend, threads);
     while (scanf("%d %d", &index, &repeat) == 2) {
         if (index != last) {
             if (last >= 0) {
-                ggml_backend_buffer_free(s.buffer);
-                ggml_free(s.ctx);
+                side_free(&s);
             }
             side_build(&s, &cases[index]);
             last = index;
@@ -169,7 +209,7 @@ struct process {
     FILE *to, *from;
 };
 
-static struct process start(const char * program, const char * folder, int threads) {
+static struct process start(const char * program, const char * folder, int threads, bool repack) {
     int in[2], out[2];
     if (pipe(in) != 0 || pipe(out) != 0) {
         exit(1);
@@ -184,7 +224,7 @@ static struct process start(const char * program, const char * folder, int threa
         if (folder != NULL) {
             setenv("LD_LIBRARY_PATH", folder, 1);
         }
-        execl(program, program, "--serve", count, (char *) NULL);
+        execl(program, program, repack ? "--serve" : "--serve-plain", count, (char *) NULL);
         _exit(127);
     }
     close(in[0]);
@@ -232,10 +272,13 @@ static void report(const struct bench_case * c, double ours, double theirs, bool
 int main(int argc, char ** argv) {
     const char *folder = NULL, *program = NULL, *filter = NULL;
     int         threads = 2, rounds = 9;
+    bool        repack = true;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--serve") == 0 && i + 1 < argc) {
-            serve(atoi(argv[i + 1]));
+        if (strncmp(argv[i], "--serve", 7) == 0 && i + 1 < argc) {
+            serve(atoi(argv[i + 1]), argv[i][7] == 0);
             return 0;
+        } else if (strcmp(argv[i], "--no-repack") == 0) {
+            repack = false;
         } else if (strcmp(argv[i], "--peer") == 0 && i + 1 < argc) {
             folder = argv[++i];
         } else if (strcmp(argv[i], "--peer-program") == 0 && i + 1 < argc) {
@@ -250,9 +293,9 @@ int main(int argc, char ** argv) {
     }
     rounds               = rounds < 1 ? 1 : rounds > 99 ? 99 : rounds;
     const bool     peer  = folder != NULL || program != NULL;
-    struct process ours  = start("/proc/self/exe", NULL, threads), theirs = {0};
+    struct process ours  = start("/proc/self/exe", NULL, threads, repack), theirs = {0};
     if (peer) {
-        theirs = start(program != NULL ? program : "/proc/self/exe", folder, threads);
+        theirs = start(program != NULL ? program : "/proc/self/exe", folder, threads, repack);
     }
     for (int i = 0; i < N_CASES; i++) {
         if (filter != NULL && strstr(cases[i].name, filter) == NULL) {

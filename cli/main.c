@@ -2,14 +2,20 @@
  *
  * graft COMMAND: finds the subcommand.
  */
+#include <errno.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "ggml.h"
 #include "graft.h"
+
+enum { WRONG_USE = 2 };
 
 static const struct command commands[] = {
     { "run", "generate text with a model", command_run },
@@ -19,60 +25,105 @@ static const struct command commands[] = {
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-int command_failed(const char * fmt, ...) {
-    const bool colour = isatty(STDERR_FILENO);
-    va_list    args;
-    fputs(colour ? "\033[31mgraft:\033[0m " : "graft: ", stderr);
-    va_start(args, fmt);
+/* ---- messages ---- */
+
+static void say(const char * who, const char * colour, const char * fmt, va_list args) {
+    const bool terminal = isatty(STDERR_FILENO);
+    fflush(stdout);
+    fprintf(stderr, "%s%s:%s ", terminal ? colour : "", who, terminal ? "\033[0m" : "");
     vfprintf(stderr, fmt, args);
-    va_end(args);
     fputc('\n', stderr);
-    return 1;
 }
 
-static char first_error[1024];
-static bool log_verbose;
+int command_failed(const char * fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    say("graft", "\033[31m", fmt, args);
+    va_end(args);
+    return EXIT_FAILURE;
+}
 
-static void keep_log(enum ggml_log_level level, const char * text, void * user_data) {
-    (void) user_data;
-    if (log_verbose) {
+void command_note(const char * fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    say("graft: note", "\033[33m", fmt, args);
+    va_end(args);
+}
+
+void command_wrong(const struct argp_state * state, const char * fmt, ...) {
+    char    text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    command_failed("%s; %s --help lists the options", text, state->name);
+    exit(WRONG_USE);
+}
+
+long command_number(const struct argp_state * state, const char * option, const char * arg, long low, long high) {
+    char * end;
+    errno            = 0;
+    const long value = strtol(arg, &end, 10);
+    if (errno != 0 || end == arg || *end != 0 || value < low || value > high) {
+        command_wrong(state, "%s is '%s', expected a number from %ld to %ld", option, arg, low, high);
+    }
+    return value;
+}
+
+bool command_check_file(const char * path) {
+    struct stat info;
+    if (stat(path, &info) != 0 || access(path, R_OK) != 0) {
+        command_failed("%s: %s", path, strerror(errno));
+    } else if (!S_ISREG(info.st_mode)) {
+        command_failed("%s: %s, expected a GGUF file", path,
+                       S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
+    } else if (info.st_size == 0) {
+        command_failed("%s: the file is empty", path);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* ---- log ---- */
+
+static void print_log(enum ggml_log_level level, const char * text, void * user_data) {
+    (void) level;
+    if (*(const bool *) user_data) {
         fputs(text, stderr);
     }
-    if (level == GGML_LOG_LEVEL_ERROR && first_error[0] == 0) {
-        snprintf(first_error, sizeof(first_error), "%s", text);
-        first_error[strcspn(first_error, "\n")] = 0;
-    }
 }
 
-void command_capture_log(bool verbose) {
-    log_verbose = verbose;
-    ggml_log_set(keep_log, NULL);
+void command_set_log(bool verbose) {
+    static bool is_verbose;
+    is_verbose = verbose;
+    ggml_log_set(print_log, &is_verbose);
 }
 
-const char * command_log_error(void) {
-    return first_error;
-}
+/* ---- start and end ---- */
 
 static void usage(FILE * to) {
     fprintf(to, "Usage: graft COMMAND [OPTION...]\n\nCommands:\n");
     for (size_t i = 0; i < N_COMMANDS; i++) {
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].brief);
     }
-    fprintf(to, "\n  --help     this text; after a command, its options\n  --version  versions of graft and of the interface\n");
+    fprintf(
+        to,
+        "\n  --help     this text; after a command, its options\n  --version  versions of graft and of the interface\n");
 }
 
-int main(int argc, char ** argv) {
+static int dispatch(int argc, char ** argv) {
     if (argc < 2) {
         usage(stderr);
-        return 2;
+        return WRONG_USE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         usage(stdout);
-        return 0;
+        return EXIT_SUCCESS;
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("graft %s, interface of ggml %s\n", graft_version(), ggml_version());
-        return 0;
+        return EXIT_SUCCESS;
     }
     for (size_t i = 0; i < N_COMMANDS; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
@@ -83,5 +134,35 @@ int main(int argc, char ** argv) {
         }
     }
     command_failed("'%s' is no command; graft --help lists them", argv[1]);
-    return 2;
+    return WRONG_USE;
+}
+
+static int output_error; /* errno of the first flush that failed */
+
+bool command_flush(void) {
+    if (fflush(stdout) != 0 && output_error == 0) {
+        output_error = errno;
+    }
+    return output_error == 0;
+}
+
+/* What was printed may not have arrived: a full disk is a failure, a reader that went away needs no words. */
+static int close_output(int rc) {
+    if (command_flush() && fclose(stdout) == 0) {
+        return rc;
+    }
+    if (output_error != EPIPE) {
+        command_failed("the output cannot be written: %s", strerror(output_error != 0 ? output_error : errno));
+    }
+    return rc == EXIT_SUCCESS ? EXIT_FAILURE : rc;
+}
+
+int main(int argc, char ** argv) {
+    /* characters as the terminal has them; numbers stay as in C */
+    const char * locale = setlocale(LC_CTYPE, "");
+    if (locale == NULL || MB_CUR_MAX == 1) {
+        setlocale(LC_CTYPE, "C.UTF-8");
+    }
+    argp_err_exit_status = WRONG_USE;
+    return close_output(dispatch(argc, argv));
 }

@@ -5,13 +5,34 @@
 #include "table.h"
 
 #include <libsmartcols.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "utf8.h"
 
 struct table {
     struct libscols_table * table;
     size_t                  n_columns;
 };
+
+static bool add_column(struct table * t, const char * name) {
+    static const struct {
+        char mark;
+        int  flags;
+    } kinds[] = { { '>', SCOLS_FL_RIGHT }, { '~', SCOLS_FL_TRUNC }, { '|', SCOLS_FL_WRAP } };
+    int flags = 0;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && flags == 0; i++) {
+        flags = name[0] == kinds[i].mark ? kinds[i].flags : 0;
+    }
+    return scols_table_new_column(t->table, name + (flags != 0), flags == SCOLS_FL_WRAP ? 0.5 : 0.0, flags) != NULL;
+}
+
+static void table_free(struct table * t) {
+    if (t != NULL) {
+        scols_unref_table(t->table);
+        free(t);
+    }
+}
 
 struct table * table_new(const char * const * columns) {
     struct table * t = calloc(1, sizeof(*t));
@@ -21,11 +42,8 @@ struct table * table_new(const char * const * columns) {
         return NULL;
     }
     for (; columns[t->n_columns] != NULL; t->n_columns++) {
-        const char * name  = columns[t->n_columns];
-        const bool   right = name[0] == '>';
-        if (scols_table_new_column(t->table, name + right, 0, right ? SCOLS_FL_RIGHT : 0) == NULL) {
-            scols_unref_table(t->table);
-            free(t);
+        if (!add_column(t, columns[t->n_columns])) {
+            table_free(t);
             return NULL;
         }
     }
@@ -42,12 +60,10 @@ bool table_add(struct table * table, const char * const * cells) {
     return line != NULL;
 }
 
-bool table_print(struct table * table) {
-    const bool ok = table != NULL && scols_print_table(table->table) == 0;
-    if (table != NULL) {
-        scols_unref_table(table->table);
-        free(table);
-    }
+bool table_print(struct table * table, FILE * to) {
+    const bool ok =
+        table != NULL && scols_table_set_stream(table->table, to) == 0 && scols_print_table(table->table) == 0;
+    table_free(table);
     return ok;
 }
 
@@ -63,13 +79,19 @@ const char * table_bytes(char * text, size_t n, size_t bytes) {
     return text;
 }
 
+void json_add_text(cJSON * object, const char * name, const char * text) {
+    char * clean = utf8_clean(text, strlen(text));
+    cJSON_AddStringToObject(object, name, clean != NULL ? clean : "");
+    free(clean);
+}
+
 bool json_print(cJSON * json) {
     char * text = cJSON_Print(json);
     cJSON_Delete(json);
     if (text == NULL) {
         return false;
     }
-    const bool ok = puts(text) >= 0;
+    puts(text);
     free(text);
-    return ok;
+    return true;
 }

@@ -8,19 +8,23 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct table;
 
-/* Columns end with NULL. A name that begins with '>' is right aligned. NULL without memory. */
+/* Columns end with NULL. The first character of a name may say how: '>' right aligned, '~' cut at the terminal's edge,
+ * '|' wrapped there at blanks. NULL without memory. */
 struct table * table_new(const char * const * columns);
 /* A line of as many texts as there are columns; NULL texts are empty. False without memory. */
 bool table_add(struct table * table, const char * const * cells);
-/* Prints to stdout and frees. */
-bool table_print(struct table * table);
+/* Prints and frees. */
+bool table_print(struct table * table, FILE * to);
 
 /* "92.1 MiB" */
 const char * table_bytes(char * text, size_t n, size_t bytes);
 
+/* A string of a file or a model, whose bytes may be anything: what is no UTF-8 becomes U+FFFD. */
+void json_add_text(cJSON * object, const char * name, const char * text);
 /* Prints an object with an end of line, and frees it. False without memory. */
 bool json_print(cJSON * json);
 

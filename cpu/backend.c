@@ -25,6 +25,7 @@ static void free_backend(ggml_backend_t backend) {
     struct cpu_backend * cpu = backend->context;
     graft_plan_free(cpu->plan);
     team_free(cpu->own_pool);
+    free(cpu->workspace);
     free(cpu);
     free(backend);
 }
@@ -51,20 +52,29 @@ enum ggml_status cpu_backend_run_steps(ggml_backend_t backend, const struct graf
         .n_threads      = cpu->n_threads,
         .abort_callback = cpu->abort_callback,
         .abort_data     = cpu->abort_data,
+        .worker_memory  = cpu->worker_memory,
     };
-    team_hold(team);
-    if (workspace == NULL && graft_plan_workspace_size(plan) > 0) {
-        workspace_size = graft_plan_workspace_size(plan);
-        workspace      = team_memory(team, TEAM_MEMORY_WORKSPACE, workspace_size);
+    TEAM_HOLD(team);
+    return run_steps(team, &options, plan, first, n, workspace, workspace_size);
+}
+
+enum ggml_status cpu_backend_run(ggml_backend_t backend, struct graft_plan * plan, bool moved) {
+    struct cpu_backend * cpu  = backend->context;
+    const size_t         size = graft_plan_workspace_size(plan);
+    if (size > cpu->workspace_size) {
+        void * memory = NULL;
+        if (posix_memalign(&memory, 64, size) != 0) {
+            return graft_fail(GGML_STATUS_ALLOC_FAILED, "no memory for a workspace of %zu bytes", size);
+        }
+        free(cpu->workspace);
+        cpu->workspace      = memory;
+        cpu->workspace_size = size;
     }
-    enum ggml_status status = GGML_STATUS_SUCCESS;
-    if (workspace == NULL && workspace_size > 0) {
-        status = graft_fail(GGML_STATUS_ALLOC_FAILED, "no memory for a workspace of %zu bytes", workspace_size);
-    } else {
-        status = run_steps(team, &options, plan, first, n, workspace, workspace_size);
+    void * workspace = size > 0 ? cpu->workspace : NULL;
+    if (moved) {
+        graft_plan_link(plan, workspace);
     }
-    team_release(team);
-    return status;
+    return graft_plan_run(backend, plan, workspace);
 }
 
 static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph * graph) {
@@ -77,7 +87,7 @@ static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph
             return status;
         }
     }
-    const enum ggml_status status = graft_plan_run(backend, cpu->plan, NULL);
+    const enum ggml_status status = cpu_backend_run(backend, cpu->plan, false);
     if (status != GGML_STATUS_SUCCESS && status != GGML_STATUS_ABORTED) {
         GGML_LOG_ERROR("%s\n", ggml_ext_last_error());
     }
@@ -117,7 +127,7 @@ static ggml_backend_graph_plan_t graph_plan_create(ggml_backend_t backend, const
 
 static enum ggml_status graph_plan_compute(ggml_backend_t backend, ggml_backend_graph_plan_t plan) {
     struct client_plan * p = plan;
-    return graft_plan_run(backend, p->plan, NULL);
+    return cpu_backend_run(backend, p->plan, true);
 }
 
 static const struct ggml_backend_i cpu_backend_i = {
@@ -129,10 +139,20 @@ static const struct ggml_backend_i cpu_backend_i = {
     .graph_compute      = graph_compute,
 };
 
+void cpu_backend_lend(struct ggml_backend * backend, struct cpu_backend * cpu) {
+    memset(backend, 0, sizeof(*backend));
+    backend->guid    = &cpu_guid;
+    backend->iface   = cpu_backend_i;
+    backend->device  = cpu_device();
+    backend->context = cpu;
+}
+
 /* ---- public ---- */
 
 ggml_backend_t ggml_backend_cpu_init(void) {
-    ggml_cpu_init();
+    if (cpu_device_init() != GGML_STATUS_SUCCESS) {
+        return NULL;
+    }
     struct cpu_backend * cpu     = calloc(1, sizeof(*cpu));
     ggml_backend_t       backend = calloc(1, sizeof(*backend));
     if (cpu == NULL || backend == NULL) {
@@ -141,11 +161,8 @@ ggml_backend_t ggml_backend_cpu_init(void) {
         graft_fail(GGML_STATUS_ALLOC_FAILED, "no memory for a CPU backend");
         return NULL;
     }
-    cpu->n_threads   = GGML_DEFAULT_N_THREADS;
-    backend->guid    = &cpu_guid;
-    backend->iface   = cpu_backend_i;
-    backend->device  = cpu_device();
-    backend->context = cpu;
+    cpu->n_threads = GGML_DEFAULT_N_THREADS;
+    cpu_backend_lend(backend, cpu);
     return backend;
 }
 

@@ -9,18 +9,6 @@
 #include "backend.h"
 #include "ggml-impl.h"
 
-/* prepare is never without a backend: this one is lent. */
-static ggml_backend_t lent_backend(void) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static ggml_backend_t  backend;
-    pthread_mutex_lock(&lock);
-    if (backend == NULL) {
-        backend = ggml_backend_cpu_init();
-    }
-    pthread_mutex_unlock(&lock);
-    return backend;
-}
-
 /* ---- pools for calls that bring none ---- */
 
 #define MAX_IDLE 8
@@ -72,61 +60,74 @@ static size_t work_size(const struct graft_plan * plan, int n_threads) {
     return size > 0 ? size + ALIGNMENT : 0; /* the client's memory may be aligned to less */
 }
 
+/* What a call holds, let go of whichever way it ends: a client's callback may throw through us. */
+struct call {
+    struct ggml_backend      backend; /* kernels are never without one: this one is lent */
+    struct cpu_backend       cpu;
+    struct graft_plan *      plan;
+    struct ggml_threadpool * taken; /* a pool of the idle ones, or NULL */
+};
+
+static void end_call(struct call * call) {
+    graft_plan_free(call->plan);
+    if (call->taken != NULL) {
+        give_pool(call->taken);
+    }
+    free(call->cpu.workspace);
+}
+
+#define CALL(name) __attribute__((cleanup(end_call))) struct call name = { 0 }
+
+static enum ggml_status begin_call(struct call * call, struct ggml_cgraph * graph) {
+    const enum ggml_status status = cpu_device_init();
+    if (status != GGML_STATUS_SUCCESS) {
+        return status;
+    }
+    cpu_backend_lend(&call->backend, &call->cpu);
+    return graft_plan_make(&call->backend, graph, &call->plan);
+}
+
 struct ggml_cplan ggml_graph_plan(const struct ggml_cgraph * cgraph, int n_threads, struct ggml_threadpool * threadpool) {
     struct ggml_cplan cplan = { 0 };
-    ggml_backend_t    lent  = lent_backend();
+    CALL(call);
     if (n_threads <= 0) {
         n_threads = threadpool != NULL ? ggml_threadpool_get_n_threads(threadpool) : GGML_DEFAULT_N_THREADS;
     }
-    cplan.n_threads         = MIN(n_threads, GGML_MAX_N_THREADS);
-    cplan.threadpool        = threadpool;
-    struct graft_plan * plan = NULL;
-    if (lent != NULL && graft_plan_make(lent, (struct ggml_cgraph *) cgraph, &plan) == GGML_STATUS_SUCCESS) {
-        cplan.work_size = work_size(plan, cplan.n_threads);
+    cplan.n_threads  = MIN(n_threads, GGML_MAX_N_THREADS);
+    cplan.threadpool = threadpool;
+    if (begin_call(&call, (struct ggml_cgraph *) cgraph) == GGML_STATUS_SUCCESS) {
+        cplan.work_size = work_size(call.plan, cplan.n_threads);
     } else {
         GGML_LOG_ERROR("ggml_graph_plan: %s\n", ggml_ext_last_error()); /* and again, as a status, when it is computed */
     }
-    graft_plan_free(plan);
     return cplan;
 }
 
-/* What graft_plan_run hands back to the team function of the lent backend would be that backend's team; here the call brings
- * its own, so the steps are run directly. */
-static enum ggml_status run_whole(struct ggml_threadpool * pool, const struct ggml_cplan * cplan, struct graft_plan * plan) {
-    const size_t       workspace_size = graft_plan_workspace_size(plan);
-    char *             base           = (char *) GGML_PAD((uintptr_t) cplan->work_data, ALIGNMENT);
-    struct run_options options        = { cplan->n_threads, cplan->abort_callback, cplan->abort_callback_data, NULL };
-    void *             workspace      = NULL;
-    team_hold(pool);
-    if (cplan->work_data != NULL && cplan->work_size >= work_size(plan, cplan->n_threads)) {
-        workspace             = base;
-        options.worker_memory = base + GGML_PAD(workspace_size, ALIGNMENT);
-    } else if (workspace_size > 0) {
-        workspace = team_memory(pool, TEAM_MEMORY_WORKSPACE, workspace_size);
+/* Memory that is missing or too small (the graph may have changed since it was planned) is replaced by our own. */
+static enum ggml_status run_whole(struct call * call, const struct ggml_cplan * cplan) {
+    struct cpu_backend * cpu  = &call->cpu;
+    char *               base = (char *) GGML_PAD((uintptr_t) cplan->work_data, ALIGNMENT);
+    if (cplan->work_data == NULL || cplan->work_size < work_size(call->plan, cpu->n_threads)) {
+        return cpu_backend_run(&call->backend, call->plan, false);
     }
-    enum ggml_status status = GGML_STATUS_SUCCESS;
-    if (workspace == NULL && workspace_size > 0) {
-        status = graft_fail(GGML_STATUS_ALLOC_FAILED, "no memory for a workspace of %zu bytes", workspace_size);
-    } else {
-        graft_plan_link(plan, workspace);
-        status = run_steps(pool, &options, plan, 0, graft_plan_n_steps(plan), workspace, workspace_size);
-    }
-    team_release(pool);
-    return status;
+    const size_t workspace_size = graft_plan_workspace_size(call->plan);
+    cpu->worker_memory          = base + GGML_PAD(workspace_size, ALIGNMENT);
+    return graft_plan_run(&call->backend, call->plan, workspace_size > 0 ? base : NULL);
 }
 
 enum ggml_status ggml_graph_compute(struct ggml_cgraph * cgraph, struct ggml_cplan * cplan) {
-    ggml_backend_t      lent   = lent_backend();
-    struct graft_plan * plan   = NULL;
-    enum ggml_status    status = lent != NULL ? graft_plan_make(lent, cgraph, &plan) : GGML_STATUS_ALLOC_FAILED;
+    CALL(call);
+    enum ggml_status status = begin_call(&call, cgraph);
     if (status == GGML_STATUS_SUCCESS) {
-        struct ggml_threadpool * pool = cplan->threadpool != NULL ? cplan->threadpool : take_pool(cplan->n_threads);
-        status = pool != NULL ? run_whole(pool, cplan, plan) : GGML_STATUS_ALLOC_FAILED;
-        if (pool != NULL && cplan->threadpool == NULL) {
-            give_pool(pool);
+        call.cpu.n_threads      = cplan->n_threads < 1 ? 1 : MIN(cplan->n_threads, GGML_MAX_N_THREADS);
+        call.cpu.abort_callback = cplan->abort_callback;
+        call.cpu.abort_data     = cplan->abort_callback_data;
+        if (cplan->threadpool == NULL) {
+            call.taken = take_pool(call.cpu.n_threads);
         }
+        call.cpu.pool = cplan->threadpool != NULL ? cplan->threadpool : call.taken;
+        status        = call.cpu.pool != NULL ? run_whole(&call, cplan) : GGML_STATUS_ALLOC_FAILED;
     }
-    graft_plan_free(plan);
     if (status != GGML_STATUS_SUCCESS && status != GGML_STATUS_ABORTED) {
         GGML_LOG_ERROR("ggml_graph_compute: %s\n", ggml_ext_last_error());
     }

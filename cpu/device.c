@@ -3,14 +3,15 @@
  * The CPU as registry and device: properties, capabilities, buffer types, and the functions that clients ask for by name.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "backend.h"
 #include "ggml-impl.h"
 #include "kernel/kernel.h"
+#include "pack/pack.h"
 
 /* Buffer types of packed weights, ended by NULL. */
-extern ggml_backend_buffer_type_t cpu_pack_buffer_type(void) __attribute__((weak));
 
 static char description[128] = "CPU";
 
@@ -70,20 +71,22 @@ static bool device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor 
     return ggml_op_is_empty(op->op) || graft_device_has_kernel(dev, op);
 }
 
-static ggml_backend_buffer_type_t pack_type(void) {
-    return cpu_pack_buffer_type != NULL ? cpu_pack_buffer_type() : NULL;
-}
-
 static bool device_supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t buft) {
     (void) dev;
-    return ggml_backend_buft_is_host(buft) || (buft != NULL && buft == pack_type());
+    return ggml_backend_buft_is_host(buft) || (buft != NULL && buft == cpu_pack_buffer_type());
+}
+
+static ggml_backend_buffer_type_t extra_types[2];
+
+static void fill_extra_types(void) {
+    extra_types[0] = cpu_pack_buffer_type();
 }
 
 static ggml_backend_buffer_type_t * device_extra_bufts(ggml_backend_dev_t dev) {
-    static ggml_backend_buffer_type_t types[2];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void) dev;
-    types[0] = pack_type();
-    return types;
+    pthread_once(&once, fill_extra_types);
+    return extra_types;
 }
 
 /* ---- registry ---- */
@@ -132,10 +135,8 @@ static enum ggml_status parallel(ggml_backend_t backend, ggml_ext_cpu_fn fn, voi
     if (team == NULL) {
         return GGML_STATUS_ALLOC_FAILED;
     }
-    team_hold(team);
-    const enum ggml_status status = run_parallel(team, &options, fn, user_data);
-    team_release(team);
-    return status;
+    TEAM_HOLD(team);
+    return run_parallel(team, &options, fn, user_data);
 }
 
 /* "graft_cpu_kernels": the micro-kernel chosen for the i-th slot; returns the number of slots. */
@@ -184,13 +185,26 @@ static struct ggml_backend_reg cpu_reg = {
 static void init_once(void) {
     cpu_kernels_init();
     graft_cpu_name(description, sizeof(description));
-    graft_device_set_team(&cpu_dev, cpu_backend_run_steps);
-    cpu_register_rows(&cpu_dev);
+}
+
+enum ggml_status cpu_device_init(void) {
+    static pthread_once_t  once = PTHREAD_ONCE_INIT;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static atomic_bool     ready;
+    enum ggml_status       status = GGML_STATUS_SUCCESS;
+    pthread_once(&once, init_once);
+    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        pthread_mutex_lock(&lock);
+        status = cpu_register_rows(&cpu_dev);
+        graft_device_set_team(&cpu_dev, cpu_backend_run_steps);
+        atomic_store_explicit(&ready, status == GGML_STATUS_SUCCESS, memory_order_release);
+        pthread_mutex_unlock(&lock);
+    }
+    return status;
 }
 
 void ggml_cpu_init(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_once);
+    cpu_device_init();
 }
 
 ggml_backend_reg_t ggml_backend_cpu_reg(void) {

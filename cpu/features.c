@@ -3,6 +3,7 @@
  * What this processor can do, as clients ask for it: by function and as a list of names. The kernels decide by
  * cpu_isa_available; a feature is named here only when it is true of this machine.
  */
+#include <pthread.h>
 #include <stddef.h>
 
 #include "backend.h"
@@ -128,20 +129,22 @@ static const struct {
 
 #define N_FEATURES (sizeof(features) / sizeof(features[0]))
 
-extern ggml_backend_buffer_type_t cpu_pack_buffer_type(void) __attribute__((weak));
+static struct ggml_backend_feature list[N_FEATURES + 2];
 
-struct ggml_backend_feature * cpu_features(ggml_backend_reg_t reg) {
-    static struct ggml_backend_feature list[N_FEATURES + 2];
-    size_t                             n = 0;
-    (void) reg;
+static void fill_list(void) {
+    size_t n = 0;
     for (size_t i = 0; i < N_FEATURES; i++) {
         if (features[i].has()) {
             list[n++] = (struct ggml_backend_feature){ features[i].name, "1" };
         }
     }
-    if (cpu_pack_buffer_type != NULL) {
-        list[n++] = (struct ggml_backend_feature){ "REPACK", "1" };
-    }
+    list[n++] = (struct ggml_backend_feature){ "REPACK", "1" };
     list[n] = (struct ggml_backend_feature){ NULL, NULL };
+}
+
+struct ggml_backend_feature * cpu_features(ggml_backend_reg_t reg) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void) reg;
+    pthread_once(&once, fill_list);
     return list;
 }

@@ -143,6 +143,9 @@ static void fail(struct run * run, const struct graft_step * step, enum ggml_sta
 
 static void seat_init(struct seat * seat, struct run * run, int ith) {
     memset(seat, 0, sizeof(*seat));
+    if (ggml_ext_last_error()[0] != 0) {
+        ggml_ext_set_error("%s", ""); /* of an earlier run: a kernel that fails without a text shall not be given it */
+    }
     seat->run                 = run;
     seat->task.ith            = ith;
     seat->task.worker_memory  = run->worker_memory != NULL ? run->worker_memory + (size_t) ith * run->worker_stride : NULL;
@@ -188,27 +191,56 @@ static void wait_for_team(struct run * run, int s, int nth) {
     }
 }
 
-static void walk(void * arg, int ith, int nth) {
-    struct run * run = arg;
+struct walk {
     struct seat  seat;
-    seat_init(&seat, run, ith);
-    for (int s = 0; s < run->n_steps; s++) {
-        const struct graft_step * step = &run->steps[s];
-        const int                 part = step->max_workers > 0 && step->max_workers < nth ? step->max_workers : nth;
+    struct run * run;
+    int          ith, nth;
+    int          s; /* the step */
+};
+
+/* How many workers take part in the step. */
+static int part_of(const struct walk * w) {
+    const int max = w->run->steps[w->s].max_workers;
+    return max > 0 && max < w->nth ? max : w->nth;
+}
+
+static void leave_step(struct walk * w) {
+    const int part = part_of(w);
+    if (w->ith < part && part > 1 && count_in(&w->run->sync[w->s], 1, part)) {
+        team_notify(w->run->team);
+    }
+    if (w->run->steps[w->s].barrier && w->nth > 1) {
+        wait_for_team(w->run, w->s, w->nth);
+    }
+    w->s++;
+}
+
+/* Finds steps left only when a callback on the caller's thread threw: the others wait at their barriers, so this worker passes all
+ * of them before the exception goes on. */
+static void finish_walk(struct walk * w) {
+    if (w->s < w->run->n_steps) {
+        fail(w->run, &w->run->steps[w->s], GGML_STATUS_FAILED);
+    }
+    while (w->s < w->run->n_steps) {
+        leave_step(w);
+    }
+}
+
+static void walk(void * arg, int ith, int nth) {
+    struct run *                                     run = arg;
+    __attribute__((cleanup(finish_walk))) struct walk w  = { .run = run, .ith = ith, .nth = nth };
+    seat_init(&w.seat, run, ith);
+    while (w.s < run->n_steps) {
+        const int part = part_of(&w);
         if (ith == 0 && run->options->abort_callback != NULL &&
             atomic_load_explicit(&run->status, memory_order_relaxed) == GGML_STATUS_SUCCESS &&
             run->options->abort_callback(run->options->abort_data)) {
-            fail(run, step, GGML_STATUS_ABORTED);
+            fail(run, &run->steps[w.s], GGML_STATUS_ABORTED);
         }
         if (ith < part) {
-            take_step(run, &seat, s, part);
-            if (part > 1 && count_in(&run->sync[s], 1, part)) {
-                team_notify(run->team);
-            }
+            take_step(run, &w.seat, w.s, part);
         }
-        if (step->barrier && nth > 1) {
-            wait_for_team(run, s, nth);
-        }
+        leave_step(&w);
     }
 }
 
@@ -244,9 +276,16 @@ enum ggml_status run_steps(struct ggml_threadpool * team, const struct run_optio
 
 /* ---- the parallel service ---- */
 
+/* Also on the way of an exception: the others may wait at a barrier. */
+static void leave_parallel(struct seat * seat) {
+    if (seat->task.nth > 1 && count_in(seat->sync, 1, seat->task.nth)) {
+        team_notify(seat->run->team);
+    }
+}
+
 static void run_fn(void * arg, int ith, int nth) {
-    struct run * run = arg;
-    struct seat  seat;
+    struct run *                                          run  = arg;
+    __attribute__((cleanup(leave_parallel))) struct seat seat;
     seat_init(&seat, run, ith);
     seat.task.nth = nth;
     seat.sync     = run->sync;
@@ -254,9 +293,6 @@ static void run_fn(void * arg, int ith, int nth) {
         atomic_store(&run->status, (int) GGML_STATUS_ABORTED);
     }
     run->parallel_fn(&seat.task, run->parallel_data);
-    if (nth > 1 && count_in(run->sync, 1, nth)) {
-        team_notify(run->team);
-    }
 }
 
 enum ggml_status run_parallel(struct ggml_threadpool * team, const struct run_options * options, ggml_ext_cpu_fn fn,

@@ -37,6 +37,8 @@ struct ggml_threadpool {
     pthread_cond_t   wake;
     atomic_int       sleepers;
     atomic_bool      stop, paused;
+    atomic_bool      crowded; /* more workers in the job than processors: who spins keeps the awaited one from running */
+    int              n_processors;
     struct worker ** workers; /* [1, n_workers); worker 0 is the caller */
     int              n_workers;
     unsigned         fork_epoch;
@@ -101,8 +103,12 @@ static void wait_rounds(struct ggml_threadpool * team, bool (*done)(void * arg),
     sleep_until(team, done, arg);
 }
 
+static int spin_rounds(struct ggml_threadpool * team, int rounds) {
+    return atomic_load_explicit(&team->crowded, memory_order_relaxed) ? 0 : rounds;
+}
+
 void team_wait(struct ggml_threadpool * team, bool (*done)(void * arg), void * arg) {
-    wait_rounds(team, done, arg, SPIN_ROUNDS);
+    wait_rounds(team, done, arg, spin_rounds(team, SPIN_ROUNDS));
 }
 
 void team_notify(struct ggml_threadpool * team) {
@@ -153,7 +159,7 @@ static void * worker_main(void * arg) {
     apply_affinity(team, self->ith);
     for (;;) {
         const bool paused = atomic_load_explicit(&team->paused, memory_order_relaxed);
-        wait_rounds(team, job_is_there, &next, paused ? 0 : (int) team->params.poll * POLL_ROUNDS);
+        wait_rounds(team, job_is_there, &next, paused ? 0 : spin_rounds(team, (int) team->params.poll * POLL_ROUNDS));
         if (atomic_load_explicit(&team->stop, memory_order_acquire)) {
             return NULL;
         }
@@ -206,8 +212,9 @@ struct ggml_threadpool * team_new(const struct ggml_threadpool_params * params) 
         return NULL;
     }
     memset(team, 0, sizeof(*team));
-    team->params    = *params;
-    team->n_workers = 1;
+    team->params       = *params;
+    team->n_workers    = 1;
+    team->n_processors = graft_cpu_count();
     pthread_mutex_init(&team->users, NULL);
     init_sync(team);
     atomic_store(&team->paused, params->paused);
@@ -252,6 +259,7 @@ int team_prepare(struct ggml_threadpool * team, int nth) {
     if (nth > GGML_MAX_N_THREADS) {
         nth = GGML_MAX_N_THREADS;
     }
+    atomic_store_explicit(&team->crowded, nth > team->n_processors, memory_order_relaxed);
     while (team->n_workers < nth && add_worker(team)) {
     }
     return nth < 1 ? 1 : (team->n_workers < nth ? team->n_workers : nth);
@@ -290,7 +298,7 @@ static bool all_out(void * arg) {
 
 /* Also on the way of an exception that a client's callback throws through us: the job lives on the caller's stack. */
 static void wait_for_all(struct ggml_threadpool ** team) {
-    wait_rounds(*team, all_out, *team, SPIN_ROUNDS);
+    team_wait(*team, all_out, *team);
 }
 
 void team_run(struct ggml_threadpool * team, team_fn fn, void * job, int nth) {

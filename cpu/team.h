@@ -30,13 +30,22 @@ void team_run(struct ggml_threadpool * team, team_fn fn, void * job, int nth);
 void team_wait(struct ggml_threadpool * team, bool (*done)(void * arg), void * arg);
 void team_notify(struct ggml_threadpool * team);
 
-/* Memory that the team keeps from job to job, 64-byte aligned; uninitialised. slot 0: synchronisation, 1: workers' memory,
- * 2: workspace. NULL without memory. Call with the team held. */
-enum { TEAM_MEMORY_SYNC, TEAM_MEMORY_WORKERS, TEAM_MEMORY_WORKSPACE, TEAM_MEMORY_COUNT };
+/* Memory that the team keeps from job to job, 64-byte aligned; uninitialised. slot 0: synchronisation, 1: workers' memory.
+ * NULL without memory. Call with the team held. */
+enum { TEAM_MEMORY_SYNC, TEAM_MEMORY_WORKERS, TEAM_MEMORY_COUNT };
 void * team_memory(struct ggml_threadpool * team, int slot, size_t size);
 
 /* One user of the team at a time. */
 void team_hold(struct ggml_threadpool * team);
 void team_release(struct ggml_threadpool * team);
+
+static inline void team_release_held(struct ggml_threadpool ** team) {
+    team_release(*team);
+}
+
+/* Holds the team up to the end of the block, whichever way it is left: a client's callback may throw through us. */
+#define TEAM_HOLD(team)                                                              \
+    __attribute__((cleanup(team_release_held), unused)) struct ggml_threadpool * held = \
+        (team_hold(team), (team))
 
 #endif /* GRAFT_CPU_TEAM_H */

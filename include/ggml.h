@@ -27,7 +27,8 @@
  * builders then return NULL, take NULL and hand it on, and the context keeps the first error. Functions that change
  * a node without having a context at hand (ggml_set_loss, ggml_mul_mat_set_hint, ...) pass a NULL tensor over and
  * abort on a misuse in both modes. Everything else says at its declaration what it returns when it fails;
- * ggml_ext_last_error (ggml-ext.h) has the text of the last failure on the calling thread. */
+ * ggml_ext_last_error (ggml-ext.h) has the text of the last failure on the calling thread.
+ */
 #ifndef GGML_H
 #define GGML_H
 
@@ -786,7 +787,8 @@ GGML_API struct ggml_tensor * ggml_get_tensor(struct ggml_context * ctx, const c
  * Those named *_back are what it builds; dy is the gradient of the forward node's result.
  *
  * Broadcasting: where b "is repeated", every extent of a is a multiple of the one of b, and b[i] stands for b[i mod
- * extent]. */
+ * extent].
+ */
 
 /* ---- one value from one value ---- */
 

@@ -17,6 +17,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOTALS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 JOBS = str(os.cpu_count() or 2)
 
+STAGES = ["release", "abi", "cli", "asan", "tsan", "fuzz"]
+MORE_STAGES = ["clang", "avx2", "scalar", "static"]
+
 SANITIZER_ENV = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1:detect_stack_use_after_return=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -62,7 +65,8 @@ def run(command, **kwargs):
 
 
 def configure(build, *options):
-    p = run(["cmake", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release", *options])
+    launcher = [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")] if shutil.which("ccache") else []
+    p = run(["cmake", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release", *launcher, *options])
     if p.returncode == 0:
         p = run(["cmake", "--build", build, "-j", JOBS])
     if p.returncode != 0:
@@ -72,7 +76,7 @@ def configure(build, *options):
 
 def programs(build):
     folder = os.path.join(build, "bin")
-    names = [n for n in sorted(os.listdir(folder)) if re.match(r"^(base|type|graph|op|gguf|device|plan|ext|cpu|kernel|abi|cli)_", n)]
+    names = [n for n in sorted(os.listdir(folder)) if re.match(r"^(base|type|graph|op|gguf|device|plan|ext|cpu|kernel|abi|cli|robust)_", n)]
     return [os.path.join(folder, n) for n in names]
 
 
@@ -136,16 +140,29 @@ def abi(total):
                 note(p.stdout[-3000:])
 
 
-def scripts(total):
-    """Tests of the command and of files, written in Python."""
+def scripts(total, label):
+    """Tests of the command and of the examples, written in Python, in one of the builds."""
     folder = os.path.join(ROOT, "tests", "cli")
-    for script in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+    if not os.path.exists(os.path.join(ROOT, f"build-{label}", "bin", "graft")):
+        note(f"  {label}/cli: not run, the build failed")
+        return
+    for script in sorted(os.listdir(folder)):
         if script.startswith("test_") and script.endswith(".py"):
             start = time.time()
-            p = run([sys.executable, os.path.join(folder, script), os.path.join(ROOT, "build-release")])
-            note(f"  cli/{script}: {total.add('cli/' + script, p.stdout, p.returncode)} ({time.time() - start:.1f} s)")
+            p = run([sys.executable, os.path.join(folder, script), os.path.join(ROOT, f"build-{label}")], env={**os.environ, **SANITIZER_ENV})
+            name = f"{label}/cli/{script}"
+            note(f"  {name}: {total.add(name, p.stdout, p.returncode)} ({time.time() - start:.1f} s)")
             if p.returncode:
                 note("\n".join("    " + line for line in p.stdout.splitlines()[-40:]))
+
+
+def static(total):
+    """What can be said without running: format, and sizes of files and functions (printed, not judged)."""
+    p = run([os.path.join(ROOT, "scripts", "format-check.sh")], cwd=ROOT)
+    note(f"  format: {total.add('format', p.stdout, p.returncode)}")
+    if p.returncode:
+        note("\n".join("    " + line for line in p.stdout.splitlines()[:40]))
+    note(run([sys.executable, os.path.join(ROOT, "scripts", "sizes.py")], cwd=ROOT).stdout)
 
 
 def corpus(total):
@@ -174,20 +191,21 @@ def corpus(total):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ap.add_argument("--all", action="store_true", help="also clang, kernels capped at older instruction sets")
-    ap.add_argument("--stage", action="append", help="only these: release, abi, cli, asan, tsan, fuzz, clang, avx2, scalar")
+    ap.add_argument("--all", action="store_true", help="also clang, kernels capped at older instruction sets, static checks")
+    ap.add_argument("--stage", action="append", choices=STAGES + MORE_STAGES, help="only these")
     args = ap.parse_args()
-    wanted = args.stage or ["release", "abi", "cli", "asan", "tsan", "fuzz"] + (["clang", "avx2", "scalar"] if args.all else [])
+    wanted = args.stage or STAGES + (MORE_STAGES if args.all else [])
     total = Sum()
     start = time.time()
     if "release" in wanted or "abi" in wanted or "cli" in wanted:
-        stage(total, "release", ["-DGRAFT_WERROR=ON"])
+        stage(total, "release", ["-DGRAFT_WERROR=ON"], only=None if "release" in wanted else "$")
     if "abi" in wanted:
         abi(total)
     if "cli" in wanted:
-        scripts(total)
+        scripts(total, "release")
     if "asan" in wanted:
         stage(total, "asan", ["-DGRAFT_SANITIZE=address,undefined"], timeout=900)
+        scripts(total, "asan")
     if "tsan" in wanted:
         stage(total, "tsan", ["-DGRAFT_SANITIZE=thread"], timeout=900, only=r"^(ext|device|plan|cpu_team|cpu_backend|graph)_?")
     if "fuzz" in wanted:
@@ -198,6 +216,8 @@ def main():
     for isa in ("avx2", "scalar"):
         if isa in wanted:
             stage(total, isa, ["-DGRAFT_WERROR=ON"], env={"GRAFT_CPU": isa}, only=r"^(cpu|ext|plan)_", build=os.path.join(ROOT, "build-release"))
+    if "static" in wanted:
+        static(total)
     if total.failures:
         note("failed: " + ", ".join(total.failures))
     for reason, n in sorted(total.reasons.items()):

@@ -43,7 +43,7 @@ struct cpuid_regs {
 
 static struct cpuid_regs cpuid_read(unsigned leaf, unsigned subleaf) {
     struct cpuid_regs r = {0, 0, 0, 0};
-    if (__get_cpuid_max(0, NULL) >= leaf) {
+    if ((unsigned) __get_cpuid_max(0, NULL) >= leaf) {
         __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
     }
     return r;

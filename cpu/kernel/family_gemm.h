@@ -25,18 +25,26 @@
 
 #define CPU_GEMM_LANES 16 /* rows of X in a packed block */
 
+/* How a GEMM stores its result. */
+enum {
+    CPU_GEMM_ADD    = 1, /* adds to C */
+    CPU_GEMM_ACROSS = 2, /* panel rows are rows of C: C[j * c_stride + i], where the packed side holds the weights */
+};
+
 /* A GEMM of one compute type. */
 struct cpu_gemm_kernel {
     int group;    /* neighbours in k that lie together in a packed block: k is padded to a multiple of it with zeros */
     int k_align;  /* k of panel and pack is padded with zeros to a multiple of this */
     int n_tile;   /* rows of W that one register tile takes: fewer waste time */
     bool native;  /* the processor has instructions for this type: false for the reference */
-    /* C[i * c_stride + j] for i < m, j < n, k a multiple of k_align; pack_stride: bytes from block to block;
-     * add: adds to C instead of writing it. */
+    /* C[i * c_stride + j] for packed rows i < m and panel rows j < n, k a multiple of k_align; pack_stride: bytes from block
+     * to block; how: flags above. Panel rows up to the next multiple of n_tile are read, whatever they hold. */
     void (*multiply)(int64_t k, int64_t n, int64_t m, const void * panel, size_t panel_stride, const void * pack,
-                     size_t pack_stride, float * c, size_t c_stride, bool add);
+                     size_t pack_stride, float * c, size_t c_stride, int how);
     /* Packs one block of n <= 16 rows of k floats; k is padded with zeros to a multiple of k_align. */
     void (*pack)(int64_t k, int64_t n, const float * const * rows, void * out);
+    /* Makes a panel row of k floats, padded likewise. */
+    void (*row)(int64_t k, const float * x, void * out);
 };
 
 /* Decodes k weights of one row (whole blocks). */
@@ -81,6 +89,11 @@ struct cpu_gemm_kernels {
     cpu_panel_f32_fn               panel_f32[GGML_TYPE_COUNT];  /* NULL: by the format's decoder */
     cpu_panel_bf16_fn              panel_bf16[GGML_TYPE_COUNT]; /* NULL: by the format's decoder, then rounded */
     const struct cpu_gemv_kernel * gemv[GGML_TYPE_COUNT];       /* NULL: by the format's decoder and gemv of F32 */
+    /* Of packed weights (pack/layout.h); NULL: the format is not packed on this processor. n is a multiple of 16; the panel
+     * decoders turn 16 rows into a packed block. */
+    cpu_panel_f32_fn               packed_f32[GGML_TYPE_COUNT];
+    cpu_panel_bf16_fn              packed_bf16[GGML_TYPE_COUNT];
+    const struct cpu_gemv_kernel * gemv_packed[GGML_TYPE_COUNT];
     void (*act_q16)(int64_t k, const float * x, struct cpu_act_q16 * out);
 };
 

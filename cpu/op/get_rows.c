@@ -83,7 +83,7 @@ OP_SUPPORTS(supports_back) {
     const struct ggml_tensor * dy  = node->src[0];
     const struct ggml_tensor * ids = node->src[1];
     return op_can_load(dy) && op_is(ids, GGML_TYPE_I32) && op_is_f32_dense(node) && node->ne[0] == dy->ne[0] &&
-           ggml_nrows(dy) == ggml_nelements(ids) && ggml_is_contiguous(ids) && dy->ne[2] == 1 && dy->ne[3] == 1 &&
+           ggml_nrows(dy) >= ggml_nelements(ids) && ggml_is_contiguous(ids) && dy->ne[2] == 1 && dy->ne[3] == 1 &&
            node->ne[2] == 1 && node->ne[3] == 1;
 }
 

@@ -27,8 +27,7 @@ OP_SUPPORTS(supports) {
     if (op < 0 || op >= GGML_GLU_OP_COUNT || a == NULL || !op_is_float(a->type) || !op_is_float(node->type)) {
         return false;
     }
-    const int64_t ne0 = b != NULL ? node->ne[0] : 2 * node->ne[0];
-    return a->ne[0] == ne0 && a->ne[1] == node->ne[1] && a->ne[2] == node->ne[2] && a->ne[3] == node->ne[3] &&
+    return (b != NULL ? a->ne[0] : a->ne[0] / 2) == node->ne[0] && a->ne[1] == node->ne[1] && a->ne[2] == node->ne[2] && a->ne[3] == node->ne[3] &&
            (b == NULL || (op_is_float(b->type) && ggml_are_same_shape(a, b)));
 }
 

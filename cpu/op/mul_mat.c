@@ -16,8 +16,8 @@
 #include "op/mul_mat.h"
 #include "pack/pack.h"
 
-/* Up to this many rows of b the kernels of few rows are faster than decoding a panel. */
-#define FEW_ROWS 6
+/* At most so many rows of b go to the kernels of few rows: gemv_plan.few says how many should. */
+#define FEW_ROWS_MAX 16
 /* Bytes of packed rows of b in the workspace at one time, and of encoded ones. */
 #define PACK_BYTES (2 << 20)
 /* Multiply-adds below which a second thread costs more than it brings. */
@@ -84,7 +84,11 @@ static void pack_blocks(const struct mul_mat_plan * plan, struct ggml_ext_task *
         const struct share  s    = share_of(dst, at.g, at.r);
         const struct matrix x    = matrix_of(dst->src[1], s.b2, s.b3);
         const int64_t       rows = dst->ne[1] - at.i < CPU_GEMM_LANES ? dst->ne[1] - at.i : CPU_GEMM_LANES;
-        gemm_pack(&plan->gemm, &x, at.i, rows, (char *) task->workspace + (size_t) q * plan->gemm.pack_stride, tmp);
+        const float *       row[CPU_GEMM_LANES];
+        for (int64_t i = 0; i < rows; ++i) {
+            row[i] = matrix_row(&x, at.i + i, 0, plan->gemm.k, tmp + i * plan->gemm.k);
+        }
+        gemm_pack(&plan->gemm, rows, row, (char *) task->workspace + (size_t) q * plan->gemm.pack_stride);
     }
 }
 
@@ -202,8 +206,8 @@ static void run_few(const struct mul_mat_plan * plan, struct ggml_ext_task * tas
         for (int64_t r = 0; r < n_shares; ++r) {
             const struct share  s = share_of(dst, g, r);
             const struct matrix w = matrix_of(dst->src[0], s.a2, s.a3);
-            const void *        act[FEW_ROWS];
-            float *             y[FEW_ROWS];
+            const void *        act[FEW_ROWS_MAX];
+            float *             y[FEW_ROWS_MAX];
             for (int64_t i = 0; i < dst->ne[1]; ++i) {
                 act[i] = act_of(plan, task, dst, &s, i);
                 y[i]   = dst_row(dst, &s, i) + first;
@@ -215,20 +219,22 @@ static void run_few(const struct mul_mat_plan * plan, struct ggml_ext_task * tas
 
 /* ---- the row ---- */
 
+/* user_data of the row for packed weights; NULL for plain ones. */
+static char packed_row[] = "packed";
+
 static bool supports(void * user_data, ggml_backend_dev_t device, const struct ggml_tensor * node) {
-    (void) user_data;
     (void) device;
     const struct ggml_tensor * a = node->src[0];
     const struct ggml_tensor * b = node->src[1];
-    return a != NULL && b != NULL && node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) && !cpu_pack_holds(a) &&
-           !cpu_pack_holds(b) && matrix_readable(a) && matrix_readable(b);
+    return a != NULL && b != NULL && node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) && matrix_readable(a) &&
+           matrix_readable(b) && !cpu_pack_holds(b) && (user_data == NULL ? !cpu_pack_holds(a) : cpu_pack_holds(a) && cpu_pack_packs(a));
 }
 
 static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes, int n,
                                 void ** plan_out, struct ggml_ext_need * need) {
-    (void) user_data;
     (void) backend;
     (void) n;
+    const bool                 packed = user_data != NULL;
     const struct ggml_tensor * dst = nodes[0];
     const struct ggml_tensor * a   = dst->src[0];
     const struct ggml_tensor * b   = dst->src[1];
@@ -238,9 +244,9 @@ static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const 
         return graft_fail(GGML_STATUS_ALLOC_FAILED, "MUL_MAT %s: no memory for its plan", dst->name);
     }
     *plan_out  = plan;
-    plan->few  = b->ne[1] <= FEW_ROWS;
-    plan->gemm = gemm_plan_make(a->type, a->ne[0], a->ne[1], dst->op_params[0] == GGML_PREC_F32);
-    plan->gemv = gemv_plan_make(a);
+    plan->gemm = gemm_plan_make(a, packed, dst->op_params[0] == GGML_PREC_F32);
+    plan->gemv = gemv_plan_make(a, packed);
+    plan->few  = b->ne[1] <= plan->gemv.few;
     if (plan->few) {
         const int64_t rows   = ggml_nrows(b);
         plan->in_place       = gemv_act_in_place(&plan->gemv, b);
@@ -254,7 +260,7 @@ static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const 
         plan->blocks         = fit < 2 ? 2 : fit > blocks ? blocks : fit;
         plan->tmp_size       = gemm_pack_tmp(&plan->gemm, b);
         need->worker_size    = plan->gemm.worker_size + plan->tmp_size;
-        need->workspace_size = (size_t) plan->blocks * plan->gemm.pack_stride;
+        need->workspace_size = gemm_pack_size(&plan->gemm, plan->blocks);
     }
     if ((double) ggml_nelements(dst) * (double) a->ne[0] < TINY_WORK) {
         need->max_workers = 1;
@@ -289,4 +295,15 @@ const struct ggml_ext_kernel_desc cpu_op_mul_mat = {
     .prepare  = prepare,
     .task     = task_run,
     .destroy  = destroy,
+};
+
+const struct ggml_ext_kernel_desc cpu_pack_mul_mat = {
+    .size      = sizeof(struct ggml_ext_kernel_desc),
+    .name      = "cpu.pack.mul_mat",
+    .op        = GGML_OP_MUL_MAT,
+    .user_data = packed_row,
+    .supports  = supports,
+    .prepare   = prepare,
+    .task      = task_run,
+    .destroy   = destroy,
 };

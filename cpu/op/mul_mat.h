@@ -33,23 +33,27 @@ const float * matrix_row(const struct matrix * a, int64_t i, int64_t first, int6
 struct gemm_plan {
     const struct cpu_gemm_kernel * kernel;
     bool                           bf16;
+    bool                           packed;     /* W lies in the layout of pack/layout.h: it is the packed side, X the panel */
     enum ggml_type                 type;       /* of W */
     int64_t                        k;          /* depth */
     int64_t                        k_block;    /* of it decoded at once: a multiple of 256 unless it is all */
     int64_t                        n_panel;    /* rows of W in a panel */
-    size_t                         panel_stride;
-    size_t                         pack_stride; /* bytes of a block of 16 rows of X */
+    size_t                         panel_stride; /* bytes of a row of the panel, of W or X */
+    size_t                         pack_stride;  /* bytes of a block of 16 rows of X */
     size_t                         worker_size; /* panel and a row of F32 */
 };
 
-/* n, m: rows of W and, all together, of X; f32: no rounding of activations to BF16 wanted. */
-struct gemm_plan gemm_plan_make(enum ggml_type type, int64_t k, int64_t n, bool f32);
+/* f32: activations are not to be rounded to BF16. */
+struct gemm_plan gemm_plan_make(const struct ggml_tensor * w, bool packed, bool f32);
+
+/* Bytes for so many blocks of 16 rows of X. */
+size_t gemm_pack_size(const struct gemm_plan * plan, int64_t blocks);
 
 /* Bytes that packing a block of this tensor needs besides: rows of F32, unless they lie so in memory. */
 size_t gemm_pack_tmp(const struct gemm_plan * plan, const struct ggml_tensor * x);
 
-/* Packs rows [first, first + count), count <= 16, of X. */
-void gemm_pack(const struct gemm_plan * plan, const struct matrix * x, int64_t first, int64_t count, void * pack, float * tmp);
+/* Packs count <= 16 rows of X; see matrix_row for rows. */
+void gemm_pack(const struct gemm_plan * plan, int64_t count, const float * const * rows, void * pack);
 
 /* One run of rows of X and where their products go: C[i * c_stride + j]. */
 struct gemm_run {
@@ -59,7 +63,8 @@ struct gemm_run {
     int64_t      m;
 };
 
-/* C of rows [first, first + count) of W, count <= n_panel, and all runs; c points at column first. */
+/* C of rows [first, first + count) of W, count <= n_panel, and all runs; c points at column first. Packed: first is a multiple
+ * of 16. */
 void gemm_multiply(const struct gemm_plan * plan, const struct matrix * w, int64_t first, int64_t count,
                    const struct gemm_run * runs, int64_t n_runs, void * worker_memory);
 
@@ -70,11 +75,12 @@ struct gemv_plan {
     enum ggml_type                 type;
     int64_t                        k;
     bool                           decode;      /* W has no kernel: row by row to F32 */
+    int64_t                        few;         /* up to so many rows of X this is the faster way */
     size_t                         act_size;    /* bytes of one encoded row of X, a multiple of 64 */
     size_t                         worker_size; /* a row of F32, or 0 */
 };
 
-struct gemv_plan gemv_plan_make(const struct ggml_tensor * w);
+struct gemv_plan gemv_plan_make(const struct ggml_tensor * w, bool packed);
 
 /* Is a row of X used as it lies in memory? */
 bool gemv_act_in_place(const struct gemv_plan * plan, const struct ggml_tensor * x);
@@ -82,7 +88,7 @@ bool gemv_act_in_place(const struct gemv_plan * plan, const struct ggml_tensor *
 /* Encodes row i of X; tmp: k floats unless X is plain F32. */
 void gemv_encode(const struct gemv_plan * plan, const struct matrix * x, int64_t i, void * act, float * tmp);
 
-/* y[i][j] = row first + j of W times act[i], for j < count, i < m. */
+/* y[i][j] = row first + j of W times act[i], for j < count, i < m. Packed: first and count are multiples of 16. */
 void gemv_multiply(const struct gemv_plan * plan, const struct matrix * w, int64_t first, int64_t count,
                    const void * const * act, float * const * y, int64_t m, void * worker_memory);
 

@@ -107,7 +107,7 @@ static void pack_blocks(const struct id_job * job, int64_t first, int64_t count)
         for (int32_t i = 0; i < block->count; ++i) {
             rows[i] = b_row(job, job->order[block->first + i], tmp + i * gemm->k);
         }
-        gemm->kernel->pack(gemm->k, block->count, rows, job->data + (size_t) q * gemm->pack_stride);
+        gemm_pack(gemm, block->count, rows, job->data + (size_t) q * gemm->pack_stride);
     }
 }
 
@@ -215,13 +215,16 @@ static void run_few(const struct id_job * job) {
 
 /* ---- the row ---- */
 
+/* user_data of the row for packed weights; NULL for plain ones. */
+static char packed_row[] = "packed";
+
 static bool supports(void * user_data, ggml_backend_dev_t device, const struct ggml_tensor * node) {
-    (void) user_data;
     (void) device;
     const struct ggml_tensor * a = node->src[0];
     const struct ggml_tensor * b = node->src[1];
     return a != NULL && b != NULL && node->src[2] != NULL && node->src[2]->type == GGML_TYPE_I32 && node->type == GGML_TYPE_F32 &&
-           node->nb[0] == sizeof(float) && !cpu_pack_holds(a) && !cpu_pack_holds(b) && matrix_readable(a) && matrix_readable(b);
+           node->nb[0] == sizeof(float) && matrix_readable(a) && matrix_readable(b) && !cpu_pack_holds(b) &&
+           (user_data == NULL ? !cpu_pack_holds(a) : cpu_pack_holds(a) && cpu_pack_packs(a));
 }
 
 static size_t align_64(size_t n) {
@@ -230,9 +233,9 @@ static size_t align_64(size_t n) {
 
 static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes, int n,
                                 void ** plan_out, struct ggml_ext_need * need) {
-    (void) user_data;
     (void) backend;
     (void) n;
+    const bool                 packed = user_data != NULL;
     const struct ggml_tensor * dst = nodes[0];
     const struct ggml_tensor * a   = dst->src[0];
     const struct ggml_tensor * b   = dst->src[1];
@@ -247,8 +250,8 @@ static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const 
     }
     *plan_out        = plan;
     plan->few        = tokens <= FEW_TOKENS;
-    plan->gemm       = gemm_plan_make(a->type, a->ne[0], a->ne[1], dst->op_params[0] == GGML_PREC_F32);
-    plan->gemv       = gemv_plan_make(a);
+    plan->gemm       = gemm_plan_make(a, packed, dst->op_params[0] == GGML_PREC_F32);
+    plan->gemv       = gemv_plan_make(a, packed);
     plan->in_place   = gemv_act_in_place(&plan->gemv, b);
     plan->order_at   = align_64(sizeof(struct id_table));
     plan->max_blocks = rows / (plan->few ? FEW_TOKENS : CPU_GEMM_LANES) + (rows < a->ne[2] ? rows : a->ne[2]);
@@ -264,7 +267,7 @@ static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const 
         plan->result_at      = align_64(plan->gemm.worker_size);
         plan->tmp_at         = align_64(plan->result_at + 16 * CPU_GEMM_LANES * (size_t) plan->gemm.n_panel * sizeof(float));
         need->worker_size    = plan->tmp_at + gemm_pack_tmp(&plan->gemm, b);
-        need->workspace_size = plan->data_at + (size_t) plan->piece * plan->gemm.pack_stride;
+        need->workspace_size = plan->data_at + gemm_pack_size(&plan->gemm, plan->piece);
     }
     if ((double) ggml_nelements(dst) * (double) a->ne[0] < TINY_WORK) {
         need->max_workers = 1;
@@ -321,4 +324,15 @@ const struct ggml_ext_kernel_desc cpu_op_mul_mat_id = {
     .prepare  = prepare,
     .task     = task_run,
     .destroy  = destroy,
+};
+
+const struct ggml_ext_kernel_desc cpu_pack_mul_mat_id = {
+    .size      = sizeof(struct ggml_ext_kernel_desc),
+    .name      = "cpu.pack.mul_mat_id",
+    .op        = GGML_OP_MUL_MAT_ID,
+    .user_data = packed_row,
+    .supports  = supports,
+    .prepare   = prepare,
+    .task      = task_run,
+    .destroy   = destroy,
 };

@@ -121,6 +121,18 @@ static inline float * op_target(enum ggml_type type, void * p, size_t nb0, float
 }
 void op_store(enum ggml_type type, void * p, size_t nb0, int64_t n, const float * values);
 
+/* One F32, F16 or BF16 number. */
+static inline float op_get(enum ggml_type type, const void * p) {
+    uint16_t bits;
+    if (type == GGML_TYPE_F32) {
+        float v;
+        memcpy(&v, p, sizeof(v));
+        return v;
+    }
+    memcpy(&bits, p, sizeof(bits));
+    return type == GGML_TYPE_F16 ? ggml_compute_fp16_to_fp32(bits) : ggml_compute_bf16_to_fp32((ggml_bf16_t){bits});
+}
+
 /* Bytes from element 0 to element i of a row. */
 static inline int64_t op_offset(enum ggml_type type, size_t nb0, int64_t i) {
     return i / ggml_blck_size(type) * (int64_t) nb0;

@@ -11,9 +11,10 @@
 
 #include "ggml-cpu.h"
 #include "ggml-ext.h"
+#include "graft.h"
 
-#define KV_STEP    256 /* lengths of the cache that graphs are made for */
-#define MAX_NODES  8192
+#define KV_STEP         256 /* lengths of the cache that graphs are made for */
+#define NODES_PER_LAYER 40
 
 struct context {
     struct model *        model;
@@ -21,11 +22,11 @@ struct context {
     ggml_backend_t        backend;
     ggml_backend_sched_t  sched;
 
-    struct ggml_context *  kv_ctx;
-    ggml_backend_buffer_t  kv_buffer;
-    struct ggml_tensor **  k; /* by layer: [head_size * n_heads_kv, n_ctx], F16 */
-    struct ggml_tensor **  v;
-    uint32_t               used;
+    struct ggml_context * kv_ctx;
+    ggml_backend_buffer_t kv_buffer;
+    struct ggml_tensor ** k; /* by layer: [head_size * n_heads_kv, n_ctx], F16 */
+    struct ggml_tensor ** v;
+    uint32_t              used;
 
     struct ggml_context * graph_ctx;
     struct ggml_cgraph *  graph;
@@ -48,6 +49,16 @@ static bool fail(struct context * c, const char * text) {
     return false;
 }
 
+/* What the runtime said last, or otherwise when it said nothing. */
+static bool fail_runtime(struct context * c, const char * otherwise) {
+    const char * text = ggml_ext_last_error();
+    return fail(c, text[0] != 0 ? text : otherwise);
+}
+
+static size_t max_nodes(const struct context * c) {
+    return 64 + NODES_PER_LAYER * (size_t) c->model->n_layers;
+}
+
 /* ---- graph ---- */
 
 static struct ggml_tensor * norm(struct context * c, struct ggml_tensor * x, struct ggml_tensor * weight) {
@@ -62,13 +73,17 @@ static struct ggml_tensor * rotate(struct context * c, struct ggml_tensor * x) {
 
 /* A matrix product as heads: [head_size, n, tokens]. */
 static struct ggml_tensor * heads(struct context * c, struct ggml_tensor * weight, struct ggml_tensor * x, uint32_t n) {
-    return ggml_reshape_3d(c->graph_ctx, ggml_mul_mat(c->graph_ctx, weight, x), c->model->head_size, n, x->ne[1]);
+    return ggml_reshape_3d(c->graph_ctx, ggml_mul_mat(c->graph_ctx, weight, x), c->model->head_size, n,
+                           c->in_tokens->ne[0]);
 }
 
 /* Writes rows of the batch into the cache. */
 static void store(struct context * c, struct ggml_tensor * cache, struct ggml_tensor * x) {
-    struct ggml_tensor * flat = ggml_reshape_2d(c->graph_ctx, x, x->ne[0] * x->ne[1], x->ne[2]);
-    ggml_build_forward_expand(c->graph, ggml_set_rows(c->graph_ctx, cache, flat, c->in_rows));
+    struct ggml_tensor * flat = ggml_reshape_2d(c->graph_ctx, x, cache->ne[0], c->in_tokens->ne[0]);
+    struct ggml_tensor * set  = ggml_set_rows(c->graph_ctx, cache, flat, c->in_rows);
+    if (set != NULL) {
+        ggml_build_forward_expand(c->graph, set);
+    }
 }
 
 /* The first n_kv rows of the cache, head by head: [head_size, n_kv, n_heads_kv]. */
@@ -89,7 +104,7 @@ static struct ggml_tensor * attention(struct context * c, uint32_t i, struct ggm
     struct ggml_tensor * y =
         ggml_flash_attn_ext(g, ggml_permute(g, q, 0, 2, 1, 3), cached(c, c->k[i], n_kv), cached(c, c->v[i], n_kv),
                             c->in_mask, 1.0f / sqrtf((float) m->head_size), 0.0f, 0.0f);
-    return ggml_mul_mat(g, l->attn_output, ggml_reshape_2d(g, y, m->n_embd, x->ne[1]));
+    return ggml_mul_mat(g, l->attn_output, ggml_reshape_2d(g, y, m->n_embd, c->in_tokens->ne[0]));
 }
 
 static struct ggml_tensor * feed_forward(struct context * c, const struct model_layer * l, struct ggml_tensor * x) {
@@ -101,19 +116,29 @@ static struct ggml_tensor * feed_forward(struct context * c, const struct model_
 
 static struct ggml_tensor * input(struct context * c, enum ggml_type type, int64_t ne0, int64_t ne1) {
     struct ggml_tensor * t = ggml_new_tensor_2d(c->graph_ctx, type, ne0, ne1);
-    ggml_set_input(t);
+    if (t != NULL) {
+        ggml_set_input(t);
+    }
     return t;
 }
 
-static void build(struct context * c, uint32_t n_tokens, uint32_t n_kv) {
+/* The graph's context is in checked mode: a file whose tensors do not fit together makes builders return NULL, and one look at
+ * the end tells what was wrong first. */
+static bool build(struct context * c, uint32_t n_tokens, uint32_t n_kv) {
     struct model *        m = c->model;
     struct ggml_context * g = c->graph_ctx;
     ggml_reset(g);
-    c->graph        = ggml_new_graph_custom(g, MAX_NODES, false);
+    c->graph = ggml_new_graph_custom(g, max_nodes(c), false);
+    if (c->graph == NULL) {
+        return fail_runtime(c, "no memory for the graph");
+    }
     c->in_tokens    = input(c, GGML_TYPE_I32, n_tokens, 1);
     c->in_positions = input(c, GGML_TYPE_I32, n_tokens, 1);
     c->in_rows      = input(c, GGML_TYPE_I64, n_tokens, 1);
     c->in_mask      = input(c, GGML_TYPE_F16, n_kv, n_tokens);
+    if (c->in_tokens == NULL) {
+        return fail_runtime(c, "no memory for the graph");
+    }
     struct ggml_tensor * x = ggml_get_rows(g, m->token_embd, c->in_tokens);
     for (uint32_t i = 0; i < m->n_layers; i++) {
         const struct model_layer * l = &m->layers[i];
@@ -121,12 +146,18 @@ static void build(struct context * c, uint32_t n_tokens, uint32_t n_kv) {
         x                            = ggml_add(g, x, feed_forward(c, l, norm(c, x, l->ffn_norm)));
     }
     /* logits of the last token alone */
-    x             = ggml_view_2d(g, x, m->n_embd, 1, x->nb[1], (n_tokens - 1) * x->nb[1]);
-    c->out_logits = ggml_mul_mat(g, m->output, norm(c, x, m->output_norm));
+    const size_t row = m->n_embd * sizeof(float);
+    x                = ggml_view_2d(g, x, m->n_embd, 1, row, (n_tokens - 1) * row);
+    c->out_logits    = ggml_mul_mat(g, m->output, norm(c, x, m->output_norm));
+    if (graft_context_status(g) != GGML_STATUS_SUCCESS) {
+        c->graph = NULL;
+        return fail(c, graft_context_error(g));
+    }
     ggml_set_output(c->out_logits);
     ggml_build_forward_expand(c->graph, c->out_logits);
     c->graph_tokens = n_tokens;
     c->graph_kv     = n_kv;
+    return true;
 }
 
 /* ---- evaluation ---- */
@@ -145,10 +176,12 @@ static bool prepare(struct context * c, uint32_t n_tokens, uint32_t n_kv) {
         return true;
     }
     ggml_backend_sched_reset(c->sched);
-    build(c, n_tokens, n_kv);
+    if (!build(c, n_tokens, n_kv)) {
+        return false;
+    }
     if (!ggml_backend_sched_alloc_graph(c->sched, c->graph)) {
         c->graph = NULL;
-        return fail(c, ggml_ext_last_error()[0] != 0 ? ggml_ext_last_error() : "no memory for the graph");
+        return fail_runtime(c, "no memory for the graph");
     }
     return true;
 }
@@ -170,7 +203,7 @@ static bool eval_batch(struct context * c, const int32_t * tokens, uint32_t n) {
     ggml_backend_tensor_set(c->in_mask, c->mask, 0, (size_t) n * n_kv * sizeof(*c->mask));
     const enum ggml_status status = ggml_backend_sched_graph_compute(c->sched, c->graph);
     if (status != GGML_STATUS_SUCCESS) {
-        return fail(c, ggml_ext_last_error()[0] != 0 ? ggml_ext_last_error() : ggml_status_to_string(status));
+        return fail_runtime(c, ggml_status_to_string(status));
     }
     c->used += n;
     return true;
@@ -178,8 +211,8 @@ static bool eval_batch(struct context * c, const int32_t * tokens, uint32_t n) {
 
 bool context_eval(struct context * c, const int32_t * tokens, uint32_t n, const float ** logits) {
     if (n > c->params.n_ctx - c->used) {
-        snprintf(c->error, sizeof(c->error), "the context is full: %u of %u positions are used, %u more are needed", c->used,
-                 c->params.n_ctx, n);
+        snprintf(c->error, sizeof(c->error), "the context is full: %u of %u positions are used, %u more are needed",
+                 c->used, c->params.n_ctx, n);
         return false;
     }
     const int32_t n_vocab = vocab_size(c->model->vocab);
@@ -225,7 +258,7 @@ static bool make_cache(struct context * c) {
 }
 
 static bool init(struct context * c) {
-    const size_t overhead = ggml_tensor_overhead() * MAX_NODES + ggml_graph_overhead_custom(MAX_NODES, false);
+    const size_t overhead = ggml_tensor_overhead() * max_nodes(c) + ggml_graph_overhead_custom(max_nodes(c), false);
     c->backend            = ggml_backend_cpu_init();
     c->graph_ctx          = ggml_init((struct ggml_init_params){ overhead, NULL, true });
     c->mask               = malloc((size_t) c->params.n_batch * c->params.n_ctx * sizeof(*c->mask));
@@ -236,15 +269,18 @@ static bool init(struct context * c) {
         c->logits == NULL) {
         return fail(c, "no memory for a context");
     }
+    graft_set_checked(c->graph_ctx, true);
     ggml_backend_cpu_set_n_threads(c->backend, c->params.n_threads);
-    c->sched = ggml_backend_sched_new(&c->backend, NULL, 1, MAX_NODES, false, true);
+    c->sched = ggml_backend_sched_new(&c->backend, NULL, 1, max_nodes(c), false, true);
     if (c->sched == NULL || !make_cache(c)) {
         return c->error[0] != 0 ? false : fail(c, "no memory for the scheduler");
     }
-    build(c, c->params.n_batch, c->params.n_ctx); /* the largest graph: memory is reserved once */
+    if (!build(c, c->params.n_batch, c->params.n_ctx)) { /* the largest graph: memory is reserved once */
+        return false;
+    }
     const bool ok = ggml_backend_sched_reserve(c->sched, c->graph);
     c->graph      = NULL;
-    return ok || fail(c, ggml_ext_last_error()[0] != 0 ? ggml_ext_last_error() : "no memory for the graph");
+    return ok || fail_runtime(c, "no memory for the graph");
 }
 
 struct context * context_new(struct model * model, struct context_params params, char * error, size_t n) {

@@ -10,8 +10,8 @@
 struct context;
 
 struct context_params {
-    uint32_t n_ctx;     /* positions in the cache */
-    uint32_t n_batch;   /* tokens of a prompt that are evaluated at once */
+    uint32_t n_ctx;   /* positions in the cache */
+    uint32_t n_batch; /* tokens of a prompt that are evaluated at once */
     int      n_threads;
 };
 

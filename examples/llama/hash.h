@@ -44,8 +44,7 @@ static inline bool hash_init(struct hash * hash, size_t n_keys) {
 
 static inline struct hash_entry * hash_slot(const struct hash * hash, const char * key, size_t n) {
     size_t i = hash_bytes(key, n) & (hash->size - 1);
-    while (hash->entries[i].value >= 0 &&
-           (hash->entries[i].length != n || memcmp(hash->entries[i].key, key, n) != 0)) {
+    while (hash->entries[i].value >= 0 && (hash->entries[i].length != n || memcmp(hash->entries[i].key, key, n) != 0)) {
         i = (i + 1) & (hash->size - 1);
     }
     return &hash->entries[i];

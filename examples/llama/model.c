@@ -5,6 +5,7 @@
  */
 #include "model.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -92,10 +93,13 @@ static bool read_sizes(struct load * load) {
         !read_f32(load, "llama.rope.scaling.factor", 1.0f, &m->rope_scale)) {
         return false;
     }
-    if (m->n_layers == 0 || m->n_layers > 4096 || m->n_heads == 0 || m->n_heads_kv == 0 || m->n_embd % m->n_heads != 0 ||
-        m->n_heads % m->n_heads_kv != 0 || m->n_embd == 0 || m->n_ff == 0) {
-        return fail(load, "sizes make no sense: %u layers, %u heads, %u key heads, embedding of %u", m->n_layers, m->n_heads,
-                    m->n_heads_kv, m->n_embd);
+    if (m->n_layers == 0 || m->n_layers > 4096 || m->n_heads == 0 || m->n_heads_kv == 0 ||
+        m->n_embd % m->n_heads != 0 || m->n_heads % m->n_heads_kv != 0 || m->n_embd == 0 || m->n_ff == 0 ||
+        m->n_ctx_train == 0) {
+        return fail(
+            load,
+            "sizes make no sense: %u layers, %u heads, %u key heads, embedding of %u, feed-forward of %u, context of %u",
+            m->n_layers, m->n_heads, m->n_heads_kv, m->n_embd, m->n_ff, m->n_ctx_train);
     }
     m->head_size = m->n_embd / m->n_heads;
     if (!read_u32(load, "llama.rope.dimension_count", false, m->head_size, &m->n_rot)) {
@@ -107,6 +111,10 @@ static bool read_sizes(struct load * load) {
 
 /* ---- tensors ---- */
 
+static bool is_weight_type(enum ggml_type type) {
+    return type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16 || ggml_is_quantized(type);
+}
+
 static bool find(struct load * load, const char * name, int64_t ne0, int64_t ne1, struct ggml_tensor ** out) {
     struct ggml_tensor * t = ggml_get_tensor(load->model->ctx, name);
     *out                   = t;
@@ -117,23 +125,31 @@ static bool find(struct load * load, const char * name, int64_t ne0, int64_t ne1
         return fail(load, "tensor %s is [%lld, %lld, %lld, %lld], expected [%lld, %lld]", name, (long long) t->ne[0],
                     (long long) t->ne[1], (long long) t->ne[2], (long long) t->ne[3], (long long) ne0, (long long) ne1);
     }
+    if (!is_weight_type(t->type)) {
+        return fail(load, "tensor %s has type %s, expected floating-point numbers or a quantized format", name,
+                    ggml_type_name(t->type));
+    }
     return true;
 }
 
 static bool find_layer(struct load * load, uint32_t i) {
-    struct model *       m     = load->model;
-    struct model_layer * l     = &m->layers[i];
-    const int64_t        embd  = m->n_embd;
-    const int64_t        kv    = (int64_t) m->head_size * m->n_heads_kv;
+    struct model *       m    = load->model;
+    struct model_layer * l    = &m->layers[i];
+    const int64_t        embd = m->n_embd;
+    const int64_t        kv   = (int64_t) m->head_size * m->n_heads_kv;
     const struct {
         const char *          name;
         int64_t               ne0, ne1;
         struct ggml_tensor ** out;
     } wanted[] = {
-        { "attn_norm", embd, 1, &l->attn_norm },       { "attn_q", embd, embd, &l->attn_q },
-        { "attn_k", embd, kv, &l->attn_k },            { "attn_v", embd, kv, &l->attn_v },
-        { "attn_output", embd, embd, &l->attn_output }, { "ffn_norm", embd, 1, &l->ffn_norm },
-        { "ffn_gate", embd, m->n_ff, &l->ffn_gate },   { "ffn_up", embd, m->n_ff, &l->ffn_up },
+        { "attn_norm", embd, 1, &l->attn_norm },
+        { "attn_q", embd, embd, &l->attn_q },
+        { "attn_k", embd, kv, &l->attn_k },
+        { "attn_v", embd, kv, &l->attn_v },
+        { "attn_output", embd, embd, &l->attn_output },
+        { "ffn_norm", embd, 1, &l->ffn_norm },
+        { "ffn_gate", embd, m->n_ff, &l->ffn_gate },
+        { "ffn_up", embd, m->n_ff, &l->ffn_up },
         { "ffn_down", m->n_ff, embd, &l->ffn_down },
     };
     for (size_t k = 0; k < sizeof(wanted) / sizeof(wanted[0]); k++) {
@@ -158,7 +174,8 @@ static bool find_all(struct load * load) {
         return false;
     }
     m->output = m->token_embd;
-    if (ggml_get_tensor(m->ctx, "output.weight") != NULL && !find(load, "output.weight", m->n_embd, n_vocab, &m->output)) {
+    if (ggml_get_tensor(m->ctx, "output.weight") != NULL &&
+        !find(load, "output.weight", m->n_embd, n_vocab, &m->output)) {
         return false;
     }
     if (ggml_get_tensor(m->ctx, "rope_freqs.weight") != NULL &&
@@ -176,8 +193,8 @@ static bool find_all(struct load * load) {
 /* ---- memory ---- */
 
 static bool map(struct load * load) {
-    struct model * m    = load->model;
-    const int      fd   = open(load->path, O_RDONLY);
+    struct model * m  = load->model;
+    const int      fd = open(load->path, O_RDONLY);
     struct stat    info;
     if (fd < 0 || fstat(fd, &info) != 0 || info.st_size <= 0) {
         if (fd >= 0) {
@@ -190,7 +207,7 @@ static bool map(struct load * load) {
     close(fd);
     if (m->mapping == MAP_FAILED) {
         m->mapping = NULL;
-        return fail(load, "cannot be mapped into memory");
+        return fail(load, "cannot be mapped into memory: %s", strerror(errno));
     }
     madvise(m->mapping, m->mapping_size, MADV_WILLNEED);
     ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
@@ -226,7 +243,7 @@ static bool open_file(struct load * load) {
     struct model *                m      = load->model;
     const struct gguf_init_params params = { true, &m->ctx };
     if (access(load->path, R_OK) != 0) {
-        return fail(load, "cannot be opened: no such file, or no right to read it");
+        return fail(load, "%s", strerror(errno));
     }
     m->file = gguf_init_from_file(load->path, params);
     return m->file != NULL || fail(load, "%s", ggml_ext_last_error());

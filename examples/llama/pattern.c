@@ -14,8 +14,8 @@
 #define MAX_PATTERNS 2
 
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)"
-#define LLAMA3(digits)                                                                                                 \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits                                               \
+#define LLAMA3(digits)                                                   \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits \
     "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 
 static const struct {
@@ -78,8 +78,8 @@ static bool cut_from(struct cut * cut, int level, const char * text, size_t n) {
     size_t done = 0;
     while (done < n) {
         /* the piece is matched by itself, as if it were the whole text */
-        const int   rc    = pcre2_match(cut->pattern->codes[level], (PCRE2_SPTR) text, n, done, 0, cut->match, NULL);
-        PCRE2_SIZE  begin = n, end = n;
+        const int  rc    = pcre2_match(cut->pattern->codes[level], (PCRE2_SPTR) text, n, done, 0, cut->match, NULL);
+        PCRE2_SIZE begin = n, end = n;
         if (rc > 0) {
             const PCRE2_SIZE * ovector = pcre2_get_ovector_pointer(cut->match);
             begin                      = ovector[0];

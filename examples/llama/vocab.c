@@ -13,15 +13,17 @@
 #include "hash.h"
 #include "pattern.h"
 
+#define LAST_CHARACTER 0x143 /* of the alphabet: U+0100 and 67 more stand for the bytes that are not printable */
+
 enum { TYPE_NORMAL = 1, TYPE_CONTROL = 3, TYPE_USER = 4 };
 
 struct vocab {
     int32_t          n;
-    char **          texts;   /* as in the file */
-    char **          bytes;   /* decoded */
+    char **          texts; /* as in the file */
+    char **          bytes; /* decoded */
     uint32_t *       n_bytes;
     int32_t *        types;
-    char **          merges;  /* "left right" */
+    char **          merges; /* "left right" */
     int32_t          n_merges;
     struct hash      by_text;
     struct hash      rank;
@@ -30,7 +32,8 @@ struct vocab {
     int32_t          n_specials;
     int32_t          bos, eos, eot;
     bool             add_bos;
-    char             byte_text[256][4]; /* each byte in the alphabet */
+    char             byte_text[256][4];           /* each byte in the alphabet */
+    int16_t          byte_of[LAST_CHARACTER + 1]; /* and back: by code point, -1 for characters that stand for none */
 };
 
 /* ---- the byte alphabet ---- */
@@ -41,8 +44,10 @@ static bool stands_for_itself(int b) {
 
 static void make_alphabet(struct vocab * v) {
     int next = 0x100;
+    memset(v->byte_of, -1, sizeof(v->byte_of));
     for (int b = 0; b < 256; b++) {
-        const int c = stands_for_itself(b) ? b : next++;
+        const int c   = stands_for_itself(b) ? b : next++;
+        v->byte_of[c] = (int16_t) b;
         if (c < 0x80) {
             v->byte_text[b][0] = (char) c;
         } else {
@@ -52,17 +57,15 @@ static void make_alphabet(struct vocab * v) {
     }
 }
 
-static int byte_of(const struct vocab * v, const char * text, size_t n) {
-    for (int b = 0; b < 256; b++) {
-        if (strlen(v->byte_text[b]) == n && memcmp(v->byte_text[b], text, n) == 0) {
-            return b;
-        }
-    }
-    return -1;
-}
-
 static size_t char_size(unsigned char first) {
     return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+}
+
+/* The byte that the character at text (of 1 or 2 bytes: the alphabet has no longer ones) stands for, or -1. */
+static int byte_at(const struct vocab * v, const char * text, size_t size) {
+    const unsigned char * c    = (const unsigned char *) text;
+    const int             code = size == 1 ? c[0] : (c[0] & 0x1F) << 6 | (c[1] & 0x3F);
+    return size <= 2 && code <= LAST_CHARACTER ? v->byte_of[code] : -1;
 }
 
 /* From the alphabet back to bytes; a text that is not in it (a special token) stays as it is. */
@@ -76,7 +79,7 @@ static bool decode_token(struct vocab * v, int32_t t) {
     size_t m = 0;
     for (size_t i = 0; i < n;) {
         const size_t size = char_size((unsigned char) text[i]);
-        const int    b    = v->types[t] == TYPE_NORMAL && i + size <= n ? byte_of(v, text + i, size) : -1;
+        const int    b    = v->types[t] == TYPE_NORMAL && i + size <= n ? byte_at(v, text + i, size) : -1;
         if (b >= 0) {
             out[m++] = (char) b;
             i += size;
@@ -160,11 +163,13 @@ static bool load(struct vocab * v, const struct gguf_context * file, char * erro
     if (model < 0 || gguf_get_kv_type(file, model) != GGUF_TYPE_STRING ||
         strcmp(gguf_get_val_str(file, model), "gpt2") != 0) {
         snprintf(error, n, "tokenizer '%s' is not supported, expected 'gpt2' (byte-pair encoding)",
-                 model >= 0 && gguf_get_kv_type(file, model) == GGUF_TYPE_STRING ? gguf_get_val_str(file, model) : "none");
+                 model >= 0 && gguf_get_kv_type(file, model) == GGUF_TYPE_STRING ? gguf_get_val_str(file, model)
+                                                                                 : "none");
         return false;
     }
-    const char * name = pre >= 0 && gguf_get_kv_type(file, pre) == GGUF_TYPE_STRING ? gguf_get_val_str(file, pre) : "default";
-    v->pattern        = pattern_new(name);
+    const char * name =
+        pre >= 0 && gguf_get_kv_type(file, pre) == GGUF_TYPE_STRING ? gguf_get_val_str(file, pre) : "default";
+    v->pattern = pattern_new(name);
     if (v->pattern == NULL) {
         snprintf(error, n, "the word patterns of tokenizer '%s' are not known", name);
         return false;
@@ -271,38 +276,49 @@ static bool push(struct output * out, int32_t token) {
     return true;
 }
 
-/* A run of characters of the word, to be joined with the next one. */
+/* A run of characters of the word, to be joined with the next one, and how good that would be. */
 struct part {
     const char * text;
     size_t       n;
+    int32_t      rank; /* of this part with the next one among the merges; NO_RANK: they are not joined */
 };
 
-static int32_t rank_of(const struct vocab * v, const struct part * a, const struct part * b, char * scratch) {
-    memcpy(scratch, a->text, a->n);
-    scratch[a->n] = ' ';
-    memcpy(scratch + a->n + 1, b->text, b->n);
-    return hash_get(&v->rank, scratch, a->n + 1 + b->n);
+#define NO_RANK INT32_MAX
+
+static void set_rank(const struct vocab * v, struct part * parts, size_t i, size_t n, char * scratch) {
+    struct part * a = &parts[i];
+    a->rank         = NO_RANK;
+    if (i + 1 < n) {
+        memcpy(scratch, a->text, a->n);
+        scratch[a->n] = ' ';
+        memcpy(scratch + a->n + 1, a[1].text, a[1].n);
+        const int32_t rank = hash_get(&v->rank, scratch, a->n + 1 + a[1].n);
+        a->rank            = rank >= 0 ? rank : NO_RANK;
+    }
 }
 
-/* Joins the pair of best rank, over and over. Words are short, so that looking at all pairs each time is fast enough. */
+/* Joins the pair of best rank, the first of several, over and over. Returns the number of parts that are left. */
 static size_t merge(const struct vocab * v, struct part * parts, size_t n, char * scratch) {
-    for (;;) {
-        size_t  best      = 0;
-        int32_t best_rank = INT32_MAX;
-        for (size_t i = 0; i + 1 < n; i++) {
-            const int32_t rank = rank_of(v, &parts[i], &parts[i + 1], scratch);
-            if (rank >= 0 && rank < best_rank) {
-                best_rank = rank;
-                best      = i;
-            }
+    for (size_t i = 0; i < n; i++) {
+        set_rank(v, parts, i, n, scratch);
+    }
+    while (n > 1) {
+        size_t best = 0;
+        for (size_t i = 1; i + 1 < n; i++) {
+            best = parts[i].rank < parts[best].rank ? i : best;
         }
-        if (best_rank == INT32_MAX) {
-            return n;
+        if (parts[best].rank == NO_RANK) {
+            break;
         }
         parts[best].n += parts[best + 1].n;
         memmove(&parts[best + 1], &parts[best + 2], (n - best - 2) * sizeof(*parts));
         n--;
+        set_rank(v, parts, best, n, scratch);
+        if (best > 0) {
+            set_rank(v, parts, best - 1, n, scratch);
+        }
     }
+    return n;
 }
 
 static bool push_part(struct output * out, const struct part * part) {
@@ -321,8 +337,8 @@ static bool push_part(struct output * out, const struct part * part) {
     return true;
 }
 
-/* Words longer than this are merged in pieces, as merging takes the square of the length. */
-#define MAX_WORD 1024
+/* Bytes of a word; a longer one is merged in pieces, as merging takes the square of the length. */
+#define MAX_WORD 16384
 
 static bool encode_piece(struct output * out, const char * text, size_t n) {
     char *        alphabet = malloc(n * 2 + 1);
@@ -332,7 +348,7 @@ static bool encode_piece(struct output * out, const char * text, size_t n) {
     size_t        used     = 0;
     for (size_t i = 0; ok && i < n; i++) {
         const char * c = out->vocab->byte_text[(unsigned char) text[i]];
-        parts[i]       = (struct part){ alphabet + used, strlen(c) };
+        parts[i]       = (struct part){ alphabet + used, strlen(c), NO_RANK };
         memcpy(alphabet + used, c, parts[i].n);
         used += parts[i].n;
     }
@@ -348,8 +364,12 @@ static bool encode_piece(struct output * out, const char * text, size_t n) {
 
 static bool encode_word(void * arg, const char * text, size_t n) {
     bool ok = true;
-    for (size_t done = 0; ok && done < n; done += MAX_WORD) {
-        ok = encode_piece(arg, text + done, n - done < MAX_WORD ? n - done : MAX_WORD);
+    for (size_t done = 0, size; ok && done < n; done += size) {
+        size = n - done < MAX_WORD ? n - done : MAX_WORD;
+        for (size_t i = 0; i < 3 && done + size < n && ((unsigned char) text[done + size] & 0xC0) == 0x80; i++) {
+            size--; /* not within a character */
+        }
+        ok = encode_piece(arg, text + done, size);
     }
     return ok;
 }
@@ -360,7 +380,8 @@ static size_t find_special(const struct vocab * v, const char * text, size_t n, 
     for (int32_t i = 0; i < v->n_specials; i++) {
         const char * special = v->texts[v->specials[i]];
         const char * found   = strstr(text, special);
-        if (found != NULL && ((size_t) (found - text) < at || ((size_t) (found - text) == at && strlen(special) > length))) {
+        if (found != NULL &&
+            ((size_t) (found - text) < at || ((size_t) (found - text) == at && strlen(special) > length))) {
             at     = (size_t) (found - text);
             length = strlen(special);
             *token = v->specials[i];

@@ -29,6 +29,7 @@ struct ext_kernel {
     const struct ggml_ext_kernel_desc * desc; /* static data of the device's module, or our own copy */
     const struct ext_op *               op;   /* for GGML_OP_CUSTOM rows that name an operator */
     bool                                native;
+    ggml_backend_buffer_type_t          layout; /* packed weights that it reads, or NULL */
     uint32_t                            order; /* of registration */
     atomic_int                          policy; /* enum ggml_ext_policy */
     atomic_uint_fast64_t                n_selected, n_executed;
@@ -41,12 +42,16 @@ struct ext_list {
     struct ext_kernel * rows[];
 };
 
+#define EXT_MAX_LAYOUTS 8
+
 struct ext_device {
     ggml_backend_dev_t          device;
     _Atomic(struct ext_list *)  single[GGML_OP_COUNT]; /* rows with `supports` */
     _Atomic(struct ext_list *)  fusion[GGML_OP_COUNT]; /* rows with `match` */
     _Atomic(struct ext_list *)  all;                   /* in order of registration */
     _Atomic(graft_team_run_fn)  team;
+    _Atomic(ggml_backend_buffer_type_t) layouts[EXT_MAX_LAYOUTS]; /* packed layouts that rows have declared */
+    atomic_int                  n_layouts;
     atomic_int                  n_added;    /* rows that are not native */
     atomic_uint_fast64_t        generation; /* changes with each registration and policy: plans made before are stale */
 };

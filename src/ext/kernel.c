@@ -154,18 +154,53 @@ static enum ggml_status add(ggml_backend_dev_t device, struct ext_kernel * row) 
     return status;
 }
 
-enum ggml_status graft_register_native(ggml_backend_dev_t device, const struct ggml_ext_kernel_desc * desc) {
+static enum ggml_status register_row(ggml_backend_dev_t device, const struct ggml_ext_kernel_desc * desc,
+                                     ggml_backend_buffer_type_t layout) {
     struct ext_kernel * row = calloc(1, sizeof(*row));
     if (row == NULL) {
         return base_fail(GGML_STATUS_ALLOC_FAILED, "registration of kernel '%s': no memory", desc->name);
     }
     row->desc   = desc;
     row->native = true;
+    row->layout = layout;
     const enum ggml_status status = add(device, row);
     if (status != GGML_STATUS_SUCCESS) {
         free(row);
     }
     return status;
+}
+
+enum ggml_status graft_register_native(ggml_backend_dev_t device, const struct ggml_ext_kernel_desc * desc) {
+    return register_row(device, desc, NULL);
+}
+
+/* With the lock held. */
+static bool declare_layout(struct ext_device * d, ggml_backend_buffer_type_t layout) {
+    const int n = atomic_load(&d->n_layouts);
+    for (int i = 0; i < n; i++) {
+        if (atomic_load(&d->layouts[i]) == layout) {
+            return true;
+        }
+    }
+    if (n == EXT_MAX_LAYOUTS) {
+        return false;
+    }
+    atomic_store(&d->layouts[n], layout);
+    atomic_store_explicit(&d->n_layouts, n + 1, memory_order_release);
+    return true;
+}
+
+enum ggml_status graft_register_packed(ggml_backend_dev_t device, const struct ggml_ext_kernel_desc * desc,
+                                       ggml_backend_buffer_type_t layout) {
+    pthread_mutex_lock(&lock);
+    struct ext_device * d    = find_or_add(device);
+    const bool          room = d != NULL && declare_layout(d, layout);
+    pthread_mutex_unlock(&lock);
+    if (!room) {
+        return base_fail(GGML_STATUS_FAILED, "registration of kernel '%s': no room for packed layout %s", desc->name,
+                         ggml_backend_buft_name(layout));
+    }
+    return register_row(device, desc, layout);
 }
 
 void graft_device_set_team(ggml_backend_dev_t device, graft_team_run_fn run) {

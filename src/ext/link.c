@@ -47,6 +47,23 @@ static bool any_overlap(const struct range * a, int na, const struct range * b, 
     return false;
 }
 
+/* NULL, or the first tensor of the step that has elements and no data. */
+static const struct ggml_tensor * without_data(const struct graft_step * step) {
+    for (int i = 0; i < step->n_nodes; i++) {
+        const struct ggml_tensor * node = step->nodes[i];
+        for (int k = 0; k < GGML_MAX_SRC; k++) {
+            const struct ggml_tensor * src = node->src[k];
+            if (src != NULL && src->data == NULL && step->n_nodes == 1 && ggml_nbytes(src) > 0) {
+                return src;
+            }
+        }
+        if (node->data == NULL && i + 1 == step->n_nodes && ggml_nbytes(node) > 0) {
+            return node; /* values inside of a group may have no memory */
+        }
+    }
+    return NULL;
+}
+
 static void collect(const struct graft_step * step, const void * workspace, struct access * a) {
     a->n_writes   = 0;
     a->n_reads    = 0;
@@ -85,9 +102,13 @@ static bool depends(const struct access * later, const struct access * earlier) 
 void graft_plan_link(struct graft_plan * plan, const void * workspace) {
     struct access open[WINDOW];
     int           n_open = 0;
+    plan->unplaced       = NULL;
     for (int i = 0; i < plan->n_steps; i++) {
         struct access now;
         collect(&plan->steps[i], workspace, &now);
+        if (plan->unplaced == NULL && plan->steps[i].kernel != NULL) {
+            plan->unplaced = without_data(&plan->steps[i]);
+        }
         bool wait = n_open == WINDOW;
         for (int j = n_open - 1; j >= 0 && !wait; j--) {
             wait = depends(&now, &open[j]);

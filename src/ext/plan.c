@@ -94,6 +94,9 @@ static enum ggml_status prepare_failed(const struct graft_step * step, enum ggml
                      op_describe(step->nodes[0]));
 }
 
+/* More than any memory, and so little that sums of workspaces for all workers, and their padding, do not overflow. */
+#define MAX_NEED (SIZE_MAX / 8)
+
 static enum ggml_status prepare(struct graft_plan * plan, ggml_backend_t backend, struct graft_step * step) {
     struct ggml_ext_need need = { 0 };
     if (step->kernel->prepare != NULL) {
@@ -106,6 +109,10 @@ static enum ggml_status prepare(struct graft_plan * plan, ggml_backend_t backend
         }
     }
     plan->prepared[step - plan->steps] = true;
+    if (need.workspace_size > MAX_NEED || need.worker_size > MAX_NEED / GGML_MAX_N_THREADS) {
+        return base_fail(GGML_STATUS_FAILED, "kernel %s asks for a workspace of %zu bytes and %zu for each worker, node '%s'",
+                         step->kernel->name, need.workspace_size, need.worker_size, step->nodes[0]->name);
+    }
     step->workspace_size               = need.workspace_size;
     step->worker_size                  = need.worker_size;
     step->max_workers                  = need.max_workers;
@@ -143,9 +150,15 @@ static bool extend_native(struct graft_plan * plan, struct ggml_tensor * node, i
 }
 
 static enum ggml_status add_node(struct graft_plan * plan, ggml_backend_t backend, struct ggml_tensor * node, int index) {
-    struct ext_kernel * row;
+    struct ext_kernel *   row;
+    const struct op_row * contract = op_row_get(node->op);
     if (needs_no_step(node)) {
         return GGML_STATUS_SUCCESS;
+    }
+    /* Once more after the builder: a node that was edited since, or made without one, must not reach a kernel that would follow
+     * its extents into other memory. */
+    if (contract == NULL || (contract->check != NULL && contract->check(node) != GGML_STATUS_SUCCESS)) {
+        return contract == NULL ? no_kernel(backend, node) : GGML_STATUS_FAILED;
     }
     if (!ext_select(backend->device, node, &row)) {
         return no_kernel(backend, node);

@@ -18,6 +18,7 @@ struct graft_plan {
     uint64_t              generation; /* of the device's table when the plan was made */
     bool                  linked;     /* barriers are known */
     const void *          linked_workspace; /* for this common workspace */
+    const struct ggml_tensor * unplaced;    /* linking found no data where a kernel will look */
 };
 
 #endif /* GRAFT_EXT_PLAN_H */

@@ -22,9 +22,14 @@ static void count(const struct graft_step * step) {
     }
 }
 
+/* Also when the kernel throws. */
+static void free_frame(ggml_backend_buffer_t * buffer) {
+    ggml_backend_buffer_free(*buffer);
+}
+
 /* `execute` gets its workspace as a buffer: a frame around the memory, which it does not own. */
 static enum ggml_status run_execute(ggml_backend_t backend, struct graft_step * step, void * workspace) {
-    ggml_backend_buffer_t buffer = NULL;
+    __attribute__((cleanup(free_frame))) ggml_backend_buffer_t buffer = NULL;
     if (step->workspace_size > 0) {
         void * at = step->workspace != NULL ? step->workspace : workspace;
         buffer    = ggml_backend_cpu_buffer_from_ptr(at, step->workspace_size);
@@ -35,7 +40,6 @@ static enum ggml_status run_execute(ggml_backend_t backend, struct graft_step * 
     base_clear_error();
     const enum ggml_status status = step->kernel->execute(step->kernel->user_data, step->plan, backend, buffer, step->nodes,
                                                           step->n_nodes);
-    ggml_backend_buffer_free(buffer);
     if (status != GGML_STATUS_SUCCESS && base_error_text()[0] == 0) {
         return base_fail(status, "kernel %s failed on node '%s'", step->kernel->name, step->nodes[step->n_nodes - 1]->name);
     }
@@ -53,6 +57,11 @@ enum ggml_status graft_plan_run(ggml_backend_t backend, struct graft_plan * plan
     enum ggml_status    status = GGML_STATUS_SUCCESS;
     if (!plan->linked || plan->linked_workspace != workspace) {
         graft_plan_link(plan, workspace);
+    }
+    if (plan->unplaced != NULL) {
+        plan->linked = false;
+        return base_fail(GGML_STATUS_FAILED, "tensor '%s', %s, has no data: allocate the graph first", plan->unplaced->name,
+                         op_describe(plan->unplaced));
     }
     for (int i = 0; i < plan->n_steps && status == GGML_STATUS_SUCCESS;) {
         struct graft_step * step = &plan->steps[i];
@@ -74,6 +83,15 @@ enum ggml_status graft_plan_run(ggml_backend_t backend, struct graft_plan * plan
     return status;
 }
 
+/* Also on the way of an exception that a client's callback throws through us. */
+static void free_plan(struct graft_plan ** plan) {
+    graft_plan_free(*plan);
+}
+
+static void free_workspace(void ** workspace) {
+    base_aligned_free(*workspace);
+}
+
 /* ---- direct computation on a device with added kernels but no team ---- */
 
 static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph * graph) {
@@ -81,9 +99,9 @@ static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph
     if (device == NULL || atomic_load(&device->team) != NULL || atomic_load(&device->n_added) == 0) {
         return device_native_graph_compute(backend, graph); /* a device with a team plans for itself */
     }
-    struct graft_plan * plan      = NULL;
-    void *              workspace = NULL;
-    enum ggml_status    status    = graft_plan_make(backend, graph, &plan);
+    __attribute__((cleanup(free_plan))) struct graft_plan * plan      = NULL;
+    __attribute__((cleanup(free_workspace))) void *         workspace = NULL;
+    enum ggml_status status = graft_plan_make(backend, graph, &plan);
     if (status == GGML_STATUS_SUCCESS && plan->workspace_size > 0) {
         workspace = base_aligned_alloc(64, plan->workspace_size);
         if (workspace == NULL) {
@@ -93,8 +111,6 @@ static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph
     if (status == GGML_STATUS_SUCCESS) {
         status = graft_plan_run(backend, plan, workspace);
     }
-    base_aligned_free(workspace);
-    graft_plan_free(plan);
     return status;
 }
 
@@ -106,8 +122,12 @@ __attribute__((constructor)) void ext_install_hooks(void) {
 
 enum ggml_status ggml_ext_graph_plan(ggml_backend_t backend, struct ggml_cgraph * graph, ggml_ext_plan_fn visit,
                                      void * user_data) {
-    struct graft_plan * plan   = NULL;
-    enum ggml_status    status = graft_plan_make(backend, graph, &plan);
+    if (backend == NULL || graph == NULL || visit == NULL) {
+        return base_fail(GGML_STATUS_FAILED, "ggml_ext_graph_plan: %s is NULL",
+                         backend == NULL ? "the backend" : graph == NULL ? "the graph" : "visit");
+    }
+    __attribute__((cleanup(free_plan))) struct graft_plan * plan = NULL;
+    const enum ggml_status status = graft_plan_make(backend, graph, &plan);
     for (int i = 0; status == GGML_STATUS_SUCCESS && i < plan->n_steps; i++) {
         const struct graft_step * step = &plan->steps[i];
         const struct ext_kernel * row  = step->row;
@@ -124,6 +144,5 @@ enum ggml_status ggml_ext_graph_plan(ggml_backend_t backend, struct ggml_cgraph 
             visit(&item, user_data);
         }
     }
-    graft_plan_free(plan);
     return status;
 }

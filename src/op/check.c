@@ -18,6 +18,9 @@ static bool countable(const struct ggml_tensor * t) {
         return false;
     }
     int64_t n = (int64_t) row->traits.type_size;
+    if (((uint64_t) (t->ne[0] | t->ne[1] | t->ne[2] | t->ne[3]) >> 13) == 0 && n < 1024) {
+        return true; /* four extents below 2^13 and a size below 2^10: the common case, as every plan asks */
+    }
     for (int i = 0; i < GGML_MAX_DIMS; i++) {
         if (t->ne[i] < 0 || !base_int64_mul(n, t->ne[i] > 0 ? t->ne[i] : 1, &n)) {
             return false;

@@ -93,8 +93,8 @@ static enum ggml_status replace_chunks(struct alloc_memory * memory, const struc
     }
 #ifndef NDEBUG
     if (memory->chunks.n > 0) {
-        GGML_LOG_DEBUG("%s: graph memory in %s goes from %zu to %zu bytes\n", __func__, ggml_backend_buft_name(memory->buft),
-                       memory_size(memory), layout->total);
+        GGML_LOG_DEBUG("%s: graph memory in %s goes from %zu to %zu bytes\n", __func__,
+                       ggml_backend_buft_name(memory->buft), memory_size(memory), layout->total);
     }
 #endif
     free_chunks(memory);
@@ -229,7 +229,7 @@ enum ggml_status alloc_assign(ggml_gallocr_t galloc) {
 }
 
 struct alloc_request alloc_request_of(const struct plan_numbers * numbers) {
-    return (struct alloc_request) {
+    return (struct alloc_request){
         .tensors   = numbers->tensors.items,
         .viewed    = numbers->viewed.items,
         .n_tensors = numbers->tensors.n,
@@ -302,10 +302,11 @@ bool ggml_gallocr_alloc_graph(ggml_gallocr_t galloc, struct ggml_cgraph * graph)
     request.any_buffer = true;
     if (!alloc_fits(galloc, &request)) {
         if (galloc->n_memories > 1) {
-            base_fail(GGML_STATUS_FAILED,
-                      "gallocr_alloc_graph: the graph differs from the reserved one, and with %d buffers only a call of "
-                      "gallocr_reserve_n can say where its tensors go",
-                      galloc->n_memories);
+            base_fail(
+                GGML_STATUS_FAILED,
+                "gallocr_alloc_graph: the graph differs from the reserved one, and with %d buffers only a call of "
+                "gallocr_reserve_n can say where its tensors go",
+                galloc->n_memories);
             return false;
         }
         if (!reserve(galloc, &request)) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The graph allocator inside the library. What ggml-alloc.h has is the case without workspaces and groups; the scheduler
- * adds those, and they lie in the same buffers.
+ * The graph allocator inside the library. What ggml-alloc.h has is the case without workspaces and groups; the
+ * scheduler adds those, and they lie in the same buffers.
  *
- * Planning has two halves. A scan numbers the tensors of a graph anew, in the order in which the graph names them, and writes
- * down who reads whom; a plan is made from a scan, and serves every later graph whose scan says the same with sizes no larger.
+ * Planning has two halves. A scan numbers the tensors of a graph anew, in the order in which the graph names them, and
+ * writes down who reads whom; a plan is made from a scan, and serves every later graph whose scan says the same with
+ * sizes no larger.
  */
 #ifndef GRAFT_PLAN_ALLOC_H
 #define GRAFT_PLAN_ALLOC_H
@@ -22,7 +23,8 @@ enum {
     ALLOC_NODE_GROUPED = 2, /* computed together with other nodes: never laid over one of its sources */
 };
 
-/* A graph by numbers, and what is known about its nodes: arrays of n_nodes (n_leafs) elements, NULL where there is nothing to say. */
+/* A graph by numbers, and what is known about its nodes: arrays of n_nodes (n_leafs) elements, NULL where there is
+ * nothing to say. */
 struct alloc_request {
     struct ggml_tensor * const * tensors; /* by number */
     const int32_t *              viewed;  /* by number: what the tensor views, or -1; a smaller number */
@@ -32,16 +34,18 @@ struct alloc_request {
     const struct plan_ref *      refs;  /* of each node: itself, then its sources */
     const int32_t *              first; /* by node: where its refs begin; n_nodes + 1 elements */
 
-    const int *     node_buffer_ids; /* NULL: 0 */
-    const int *     leaf_buffer_ids;
-    bool            any_buffer; /* with a plan at hand, keep its buffer ids */
-    bool            own_buffer; /* a result never lies in another buffer than asked for, not even over a source */
-    const int32_t * node_times; /* when a node runs, >= 0, never less than that of a node it needs. NULL: its index. The nodes of a
-                                   fused group have the time of the last one: then its inputs live until it runs */
+    const int * node_buffer_ids; /* NULL: 0 */
+    const int * leaf_buffer_ids;
+    bool        any_buffer; /* with a plan at hand, keep its buffer ids */
+    bool        own_buffer; /* a result never lies in another buffer than asked for, not even over a source */
+    /* When a node runs, >= 0, never less than that of a node it needs; NULL: its index. The nodes of a fused group have
+     * the time of the last one: then its inputs live until it runs. */
+    const int32_t * node_times;
     const size_t *  workspaces; /* bytes, alive while the node runs */
     const uint8_t * node_flags; /* ALLOC_NODE_* */
-    const uint32_t * node_over; /* bit k: the node's kernel permits that the result is laid over source k; ALLOC_OVER_BY_OPERATOR
-                                   when the kernel is not known */
+    /* Bit k: the node's kernel permits that the result is laid over source k. ALLOC_OVER_BY_OPERATOR when the kernel is
+     * not known. */
+    const uint32_t * node_over;
 };
 
 #define ALLOC_OVER_BY_OPERATOR UINT32_MAX
@@ -63,8 +67,8 @@ enum ggml_status alloc_measure(ggml_gallocr_t galloc, const struct alloc_request
 /* Does the plan at hand serve this graph? */
 bool alloc_fits(ggml_gallocr_t galloc, const struct alloc_request * request);
 
-/* Gives the tensors of the graph last asked about, by alloc_fits (true) or alloc_reserve, their addresses. On failure there is a
- * text, and tensors without memory before have none after. */
+/* Gives the tensors of the graph last asked about, by alloc_fits (true) or alloc_reserve, their addresses. On failure
+ * there is a text, and tensors without memory before have none after. */
 enum ggml_status alloc_assign(ggml_gallocr_t galloc);
 
 /* Address of a node's workspace, aligned to ALLOC_WORKSPACE_ALIGNMENT; NULL when it asked for none. */
@@ -78,19 +82,19 @@ struct alloc_seen {
     int32_t              root;      /* number of the tensor in whose memory it lies: itself, or what it views */
     int32_t              buffer_id; /* where it goes if it has to be allocated */
     int32_t              n_uses;    /* as a source */
-    bool                 own;     /* views nothing, and has no memory or, from an earlier allocation, ours: it is ours to allocate */
-    bool                 listed;  /* a node or leaf of the graph, not merely a source */
-    bool                 leaf;
-    bool                 skipped; /* ALLOC_NODE_SKIPPED */
-    uint32_t             over;    /* of a node, see alloc_request */
+    bool     own;    /* views nothing, and has no memory or, from an earlier allocation, ours: it is ours to allocate */
+    bool     listed; /* a node or leaf of the graph, not merely a source */
+    bool     leaf;
+    bool     skipped; /* ALLOC_NODE_SKIPPED */
+    uint32_t over;    /* of a node, see alloc_request */
 };
 
 struct alloc_scan {
-    PLAN_ARRAY(int32_t) renumbered;      /* by the request's number: the scan's, or -1 */
-    PLAN_ARRAY(struct alloc_seen) seen;  /* by number */
-    PLAN_ARRAY(int32_t) wiring; /* equal for two graphs: their tensors of equal numbers play the same part */
-    PLAN_ARRAY(struct plan_ref) refs; /* the request's, by the scan's numbers */
-    bool again; /* some tensors have our memory from an earlier allocation */
+    PLAN_ARRAY(int32_t) renumbered;     /* by the request's number: the scan's, or -1 */
+    PLAN_ARRAY(struct alloc_seen) seen; /* by number */
+    PLAN_ARRAY(int32_t) wiring;         /* equal for two graphs: their tensors of equal numbers play the same part */
+    PLAN_ARRAY(struct plan_ref) refs;   /* the request's, by the scan's numbers */
+    bool again;                         /* some tensors have our memory from an earlier allocation */
 };
 
 /* False, with a text, when there is no memory. */
@@ -101,13 +105,13 @@ void alloc_scan_free(struct alloc_scan * scan);
 
 /* A tensor's place. */
 struct alloc_slot {
-    size_t  size;    /* bytes, as the buffer type asks */
-    int32_t block;   /* -1: not ours to allocate */
-    int32_t over;    /* number of the source that it is laid over, or -1 */
-    int32_t over_src; /* which of its sources that is */
-    int32_t asked_id; /* the buffer it was to go to */
+    size_t  size;      /* bytes, as the buffer type asks */
+    int32_t block;     /* -1: not ours to allocate */
+    int32_t over;      /* number of the source that it is laid over, or -1 */
+    int32_t over_src;  /* which of its sources that is */
+    int32_t asked_id;  /* the buffer it was to go to */
     int32_t buffer_id; /* where it goes: elsewhere when it is laid over a source that lies elsewhere */
-    int32_t flags;   /* INPUT and OUTPUT of the tensor */
+    int32_t flags;     /* INPUT and OUTPUT of the tensor */
 };
 
 struct alloc_workspace_slot {

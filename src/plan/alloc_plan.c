@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a scan to a plan: how long each tensor's memory is needed, which results are laid over a source that nobody needs any
- * more, and blocks of memory for the rest.
+ * From a scan to a plan: how long each tensor's memory is needed, which results are laid over a source that nobody
+ * needs any more, and blocks of memory for the rest.
  *
- * Memory lives from the node that writes it to the last node that reads it, by itself or through a view. It lives from before
- * the first node when the client fills it (leafs, inputs, sources that no node computes), and for ever when the client
- * may read it: outputs, and nodes that no other node reads.
+ * Memory lives from the node that writes it to the last node that reads it, by itself or through a view. It lives from
+ * before the first node when the client fills it (leafs, inputs, sources that no node computes), and for ever when the
+ * client may read it: outputs, and nodes that no other node reads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static bool find_lives(ggml_gallocr_t galloc, const struct alloc_request * reque
     }
     struct alloc_life * lives = galloc->lives.items;
     for (size_t i = 0; i < scan->seen.n; i++) {
-        lives[i] = (struct alloc_life) { .start = PACK_BEFORE, .end = PACK_BEFORE };
+        lives[i] = (struct alloc_life){.start = PACK_BEFORE, .end = PACK_BEFORE};
     }
     for (int32_t i = 0; i < request->n_nodes; i++) {
         touch_node(scan, request, i, lives);
@@ -87,7 +87,8 @@ static bool find_lives(ggml_gallocr_t galloc, const struct alloc_request * reque
     for (size_t i = 0; i < scan->seen.n; i++) {
         const struct alloc_seen * seen = &scan->seen.items[i];
         const bool dependency = seen->tensor->op == GGML_OP_NONE && seen->tensor->view_src != NULL; /* nobody's value */
-        if ((seen->tensor->flags & GGML_TENSOR_FLAG_OUTPUT) != 0 || (seen->listed && seen->n_uses == 0 && !dependency)) {
+        if ((seen->tensor->flags & GGML_TENSOR_FLAG_OUTPUT) != 0 ||
+            (seen->listed && seen->n_uses == 0 && !dependency)) {
             lives[seen->root].keep = true;
         }
     }
@@ -96,8 +97,8 @@ static bool find_lives(ggml_gallocr_t galloc, const struct alloc_request * reque
 
 /* ---- blocks ---- */
 
-static bool new_block(struct alloc_plan * plan, const struct alloc_memory * memory, size_t size, int32_t start, int32_t end,
-                      int32_t * block) {
+static bool new_block(struct alloc_plan * plan, const struct alloc_memory * memory, size_t size, int32_t start,
+                      int32_t end, int32_t * block) {
     size_t padded;
     if (!base_size_pad(size, memory->alignment, &padded)) {
         base_fail(GGML_STATUS_ALLOC_FAILED, "a tensor of %zu bytes is too large for any memory", size);
@@ -106,8 +107,8 @@ static bool new_block(struct alloc_plan * plan, const struct alloc_memory * memo
     if (!PLAN_ARRAY_ROOM(plan->blocks)) {
         return false;
     }
-    *block                                 = (int32_t) plan->blocks.n;
-    plan->blocks.items[plan->blocks.n++] = (struct pack_block) {
+    *block                               = (int32_t) plan->blocks.n;
+    plan->blocks.items[plan->blocks.n++] = (struct pack_block){
         .size  = padded,
         .start = start,
         .end   = end > start ? end : start,
@@ -127,11 +128,11 @@ static bool place_new(ggml_gallocr_t galloc, struct alloc_plan * plan, int32_t n
     return new_block(plan, memory, slot->size, life->start, end_of(life), &slot->block);
 }
 
-/* Operators that read both of their sources element by element as they write: the result may lie over either. Of the others
- * that work in place only the first source will do, since a later one may be read again for another row. An added operator
- * has no rule of its own: its kernel says. */
+/* Operators that read both of their sources element by element as they write: the result may lie over either. Of the
+ * others that work in place only the first source will do, since a later one may be read again for another row. An
+ * added operator has no rule of its own: its kernel says. */
 static bool may_lie_over(const struct alloc_seen * node, int k) {
-    static const enum ggml_op either[] = { GGML_OP_ADD, GGML_OP_SUB, GGML_OP_MUL, GGML_OP_DIV };
+    static const enum ggml_op either[] = {GGML_OP_ADD, GGML_OP_SUB, GGML_OP_MUL, GGML_OP_DIV};
     const enum ggml_op        op       = node->tensor->op;
     if ((node->over >> k & 1) == 0) {
         return false;
@@ -151,7 +152,8 @@ static bool layouts_agree(const struct ggml_tensor * node, const struct ggml_ten
     return ggml_are_same_layout(node, source) && (source->view_src == NULL || source->view_offs == 0);
 }
 
-/* Lays a node over a source when it is the last to read that memory, and the memory is ours and no longer than needed. */
+/* Lays a node over a source when it is the last to read that memory, and the memory is ours and no longer than needed.
+ */
 static bool place_over(ggml_gallocr_t galloc, struct alloc_plan * plan, int32_t number, int32_t source, int32_t time,
                        bool own_buffer) {
     const struct alloc_seen * seen = galloc->scan.seen.items;
@@ -199,14 +201,15 @@ static bool place_node(ggml_gallocr_t galloc, const struct alloc_request * reque
     return place_new(galloc, plan, number);
 }
 
-static bool place_workspace(ggml_gallocr_t galloc, const struct alloc_request * request, struct alloc_plan * plan, int i) {
-    const int                   id     = request->node_buffer_ids != NULL ? request->node_buffer_ids[i] : 0;
-    const struct alloc_memory * memory = &galloc->memories[id];
-    struct alloc_workspace_slot * slot = &plan->workspaces.items[i];
-    const int32_t               time   = time_of(request, i);
-    size_t                      size   = request->workspaces[i];
-    slot->size                         = size;
-    slot->block                        = -1;
+static bool place_workspace(ggml_gallocr_t galloc, const struct alloc_request * request, struct alloc_plan * plan,
+                            int i) {
+    const int                     id     = request->node_buffer_ids != NULL ? request->node_buffer_ids[i] : 0;
+    const struct alloc_memory *   memory = &galloc->memories[id];
+    struct alloc_workspace_slot * slot   = &plan->workspaces.items[i];
+    const int32_t                 time   = time_of(request, i);
+    size_t                        size   = request->workspaces[i];
+    slot->size                           = size;
+    slot->block                          = -1;
     if (size == 0) {
         return true;
     }
@@ -224,12 +227,12 @@ static bool place_first(ggml_gallocr_t galloc, struct alloc_plan * plan) {
     for (size_t i = 0; i < galloc->scan.seen.n; i++) {
         const struct alloc_seen * seen = &galloc->scan.seen.items[i];
         struct alloc_slot *       slot = &plan->slots.items[i];
-        *slot                          = (struct alloc_slot) {
-            .block     = -1,
-            .over      = -1,
-            .asked_id  = seen->buffer_id,
-            .buffer_id = seen->buffer_id,
-            .flags     = seen->tensor->flags & CLIENT_FLAGS,
+        *slot                          = (struct alloc_slot){
+                                     .block     = -1,
+                                     .over      = -1,
+                                     .asked_id  = seen->buffer_id,
+                                     .buffer_id = seen->buffer_id,
+                                     .flags     = seen->tensor->flags & CLIENT_FLAGS,
         };
         if (!seen->own || seen->skipped) {
             continue;
@@ -276,8 +279,9 @@ static bool pack(ggml_gallocr_t galloc, struct alloc_plan * plan) {
         struct pack_layout *  layout = &plan->layouts.items[i];
         layout->n                    = 0;
         layout->total                = 0;
-        if (memory->pool == i && (!pack_pool(&galloc->scratch, plan->blocks.items, plan->blocks.n, i, memory->max_size, layout) ||
-                                  !give_room_for_nothing(plan, memory, layout))) {
+        if (memory->pool == i &&
+            (!pack_pool(&galloc->scratch, plan->blocks.items, plan->blocks.n, i, memory->max_size, layout) ||
+             !give_room_for_nothing(plan, memory, layout))) {
             return false;
         }
     }

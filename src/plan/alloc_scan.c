@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Scanning a graph for the allocator. Tensors are numbered in the order of first sight: leafs, then each node and its
- * sources. The wiring is the sequence of those numbers with the kind of each node: where two graphs have the same wiring, a
- * plan of one is a plan of the other, whatever the addresses of their descriptors.
+ * sources. The wiring is the sequence of those numbers with the kind of each node: where two graphs have the same
+ * wiring, a plan of one is a plan of the other, whatever the addresses of their descriptors.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,9 @@ void alloc_scan_free(struct alloc_scan * scan) {
 static bool make_room(struct alloc_scan * scan, const struct alloc_request * request) {
     const size_t n_refs = (size_t) request->first[request->n_nodes];
     const size_t words  = 2 + 2 * (size_t) request->n_leafs + 2 * (size_t) request->n_nodes + 2 * n_refs;
-    if (!PLAN_ARRAY_RESERVE(scan->renumbered, request->n_tensors) || !PLAN_ARRAY_RESERVE(scan->seen, request->n_tensors) ||
-        !PLAN_ARRAY_RESERVE(scan->wiring, words) || !PLAN_ARRAY_RESERVE(scan->refs, n_refs)) {
+    if (!PLAN_ARRAY_RESERVE(scan->renumbered, request->n_tensors) ||
+        !PLAN_ARRAY_RESERVE(scan->seen, request->n_tensors) || !PLAN_ARRAY_RESERVE(scan->wiring, words) ||
+        !PLAN_ARRAY_RESERVE(scan->refs, n_refs)) {
         return false;
     }
     scan->seen.n   = 0;
@@ -54,8 +55,8 @@ static bool is_ours(const struct ggml_gallocr * galloc, ggml_backend_buffer_t bu
     return false;
 }
 
-/* A graph that is allocated a second time has tensors in our memory already. They are planned again like the others: nothing
- * but the plan says what is free. */
+/* A graph that is allocated a second time has tensors in our memory already. They are planned again like the others:
+ * nothing but the plan says what is free. */
 static bool is_own(const struct ggml_gallocr * galloc, const struct ggml_tensor * tensor) {
     if (tensor->view_src != NULL) {
         return false;
@@ -65,20 +66,21 @@ static bool is_own(const struct ggml_gallocr * galloc, const struct ggml_tensor 
 
 /* The scan's number of the request's; what the tensor views comes before it. */
 static int32_t renumber(ggml_gallocr_t galloc, const struct alloc_request * request, int32_t number, int buffer_id) {
-    struct alloc_scan * scan = &galloc->scan;
-    const int32_t known = scan->renumbered.items[number];
+    struct alloc_scan * scan  = &galloc->scan;
+    const int32_t       known = scan->renumbered.items[number];
     if (known >= 0) {
         return known;
     }
-    const int32_t viewed = request->viewed[number] >= 0 ? renumber(galloc, request, request->viewed[number], buffer_id) : -1;
+    const int32_t viewed =
+        request->viewed[number] >= 0 ? renumber(galloc, request, request->viewed[number], buffer_id) : -1;
     struct ggml_tensor * tensor = request->tensors[number];
     const int32_t        result = (int32_t) scan->seen.n++;
-    scan->seen.items[result]    = (struct alloc_seen) {
-        .tensor    = tensor,
-        .root      = viewed >= 0 ? scan->seen.items[viewed].root : result,
-        .buffer_id = buffer_id,
-        .over      = ALLOC_OVER_BY_OPERATOR,
-        .own       = is_own(galloc, tensor),
+    scan->seen.items[result]    = (struct alloc_seen){
+           .tensor    = tensor,
+           .root      = viewed >= 0 ? scan->seen.items[viewed].root : result,
+           .buffer_id = buffer_id,
+           .over      = ALLOC_OVER_BY_OPERATOR,
+           .own       = is_own(galloc, tensor),
     };
     scan->again |= tensor->buffer != NULL && scan->seen.items[result].own;
     scan->renumbered.items[number] = result;
@@ -126,7 +128,8 @@ static void scan_leaf(ggml_gallocr_t galloc, const struct alloc_request * reques
     push_word(scan, seen->root);
 }
 
-/* What decides a node's part besides its sources: is it a label, a mere dependency or a computation, and how does it run? */
+/* What decides a node's part besides its sources: is it a label, a mere dependency or a computation, and how does it
+ * run? */
 static void push_kind(struct alloc_scan * scan, const struct alloc_request * request, int i) {
     const struct plan_ref *    refs    = &request->refs[request->first[i]];
     const int32_t              n       = request->first[i + 1] - request->first[i];
@@ -137,26 +140,27 @@ static void push_kind(struct alloc_scan * scan, const struct alloc_request * req
     for (int32_t r = 1; r < n; r++) {
         sources |= 1u << refs[r].k;
     }
-    push_word(scan, (int32_t) (sources | (plan_is_label(node) ? 1u << 16 : 0) | (node->op == GGML_OP_NONE ? 1u << 17 : 0) |
-                               (works ? 1u << 18 : 0) | flags << 20));
+    push_word(scan, (int32_t) (sources | (plan_is_label(node) ? 1u << 16 : 0) |
+                               (node->op == GGML_OP_NONE ? 1u << 17 : 0) | (works ? 1u << 18 : 0) | flags << 20));
     if (request->node_times != NULL) {
         push_word(scan, request->node_times[i]);
     }
 }
 
 static void scan_node(ggml_gallocr_t galloc, const struct alloc_request * request, int i) {
-    struct alloc_scan * scan = &galloc->scan;
+    struct alloc_scan * scan      = &galloc->scan;
     const int           buffer_id = request->node_buffer_ids != NULL ? request->node_buffer_ids[i] : 0;
     push_kind(scan, request, i);
     for (int32_t r = request->first[i]; r < request->first[i + 1]; r++) {
-        const int32_t number  = refer(galloc, request, request->refs[r].number, buffer_id);
-        scan->refs.items[r]   = (struct plan_ref) { number, request->refs[r].k };
+        const int32_t number = refer(galloc, request, request->refs[r].number, buffer_id);
+        scan->refs.items[r]  = (struct plan_ref){number, request->refs[r].k};
         scan->seen.items[number].n_uses += request->refs[r].k >= 0;
     }
     struct alloc_seen * seen = &scan->seen.items[scan->refs.items[request->first[i]].number];
     seen->listed             = true;
     seen->over               = request->node_over != NULL ? request->node_over[i] : ALLOC_OVER_BY_OPERATOR;
-    seen->skipped = seen->skipped || (request->node_flags != NULL && (request->node_flags[i] & ALLOC_NODE_SKIPPED) != 0);
+    seen->skipped =
+        seen->skipped || (request->node_flags != NULL && (request->node_flags[i] & ALLOC_NODE_SKIPPED) != 0);
 }
 
 bool alloc_scan_graph(ggml_gallocr_t galloc, const struct alloc_request * request) {

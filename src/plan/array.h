@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The array `items` of *capacity elements, made to hold at least n; new memory is zeroed. When there is no memory, forms a
- * text and returns the array as it was: *capacity tells. */
+/* The array `items` of *capacity elements, made to hold at least n; new memory is zeroed. When there is no memory,
+ * forms a text and returns the array as it was: *capacity tells. */
 void * plan_array_grown(void * items, size_t * capacity, size_t n, size_t element_size);
 
 #define PLAN_ARRAY(type) \
@@ -20,8 +20,8 @@ void * plan_array_grown(void * items, size_t * capacity, size_t n, size_t elemen
     }
 
 /* Makes room for total elements; false when there is no memory. */
-#define PLAN_ARRAY_RESERVE(array, total)                                                                           \
-    ((total) <= (array).capacity ||                                                                                \
+#define PLAN_ARRAY_RESERVE(array, total)                                                                     \
+    ((total) <= (array).capacity ||                                                                          \
      ((array).items = plan_array_grown((array).items, &(array).capacity, (total), sizeof((array).items[0])), \
       (total) <= (array).capacity))
 

@@ -23,8 +23,9 @@ void sched_wait_for(struct ggml_backend_sched * sched, int32_t backend) {
 enum { EXPERT_PADDING = 512 }; /* bytes read past an expert by kernels that work in tiles: they must not be NaN */
 
 /* The node that reads the copy, if it is the one at the head of the split and reads single experts. */
-static const struct ggml_tensor * expert_reader(const struct ggml_backend_sched * sched, const struct sched_split * split,
-                                                const struct sched_input * input, const struct ggml_tensor * copy) {
+static const struct ggml_tensor * expert_reader(const struct ggml_backend_sched * sched,
+                                                const struct sched_split * split, const struct sched_input * input,
+                                                const struct ggml_tensor * copy) {
     const struct ggml_tensor *  node   = split->graph.n_nodes > 0 ? split->graph.nodes[0] : NULL;
     const ggml_backend_buffer_t memory = input->tensor->buffer;
     if (node == NULL || node->op != GGML_OP_MUL_MAT_ID || node->src[0] != copy || memory == NULL ||
@@ -116,8 +117,8 @@ static enum ggml_status copy_experts(struct ggml_backend_sched * sched, const st
 
 /* ---- all inputs ---- */
 
-static void copy_whole(struct ggml_backend_sched * sched, const struct sched_split * split, const struct sched_input * input,
-                       struct ggml_tensor * copy) {
+static void copy_whole(struct ggml_backend_sched * sched, const struct sched_split * split,
+                       const struct sched_input * input, struct ggml_tensor * copy) {
     ggml_backend_t from = sched->backends[sched_backend_of(sched, input->number)].backend;
     ggml_backend_t to   = sched->backends[split->backend].backend;
     if (to->iface.cpy_tensor_async != NULL && to->iface.cpy_tensor_async(from, to, input->tensor, copy)) {

@@ -87,9 +87,10 @@ static bool walk(struct ctx_buffers * buffers, struct ggml_context * ctx, bool m
     for (struct ggml_tensor * t = first; t != NULL; t = ggml_get_next_tensor(ctx, t)) {
         size_t bytes = needs_memory(t) ? ggml_backend_buft_get_alloc_size(buffers->buft, t) : 0;
         any          = any || needs_memory(t);
-        if (!base_size_pad(bytes, buffers->alignment, &bytes) || bytes > SIZE_MAX / 2 - size || size > SIZE_MAX / 2 - *total) {
-            base_fail(GGML_STATUS_ALLOC_FAILED, "alloc_ctx_tensors: the tensors up to '%s' take more bytes than addresses exist",
-                      t->name);
+        if (!base_size_pad(bytes, buffers->alignment, &bytes) || bytes > SIZE_MAX / 2 - size ||
+            size > SIZE_MAX / 2 - *total) {
+            base_fail(GGML_STATUS_ALLOC_FAILED,
+                      "alloc_ctx_tensors: the tensors up to '%s' take more bytes than addresses exist", t->name);
             return false;
         }
         if (size > 0 && size + bytes > buffers->max_size) {
@@ -110,7 +111,7 @@ static bool walk(struct ctx_buffers * buffers, struct ggml_context * ctx, bool m
 }
 
 static struct ctx_buffers buffers_for(ggml_backend_buffer_type_t buft) {
-    return (struct ctx_buffers) {
+    return (struct ctx_buffers){
         .buft      = buft,
         .alignment = ggml_backend_buft_get_alignment(buft),
         .max_size  = ggml_backend_buft_get_max_size(buft),
@@ -127,7 +128,7 @@ size_t ggml_backend_alloc_ctx_tensors_from_buft_size(struct ggml_context * ctx, 
     return total;
 }
 
-struct ggml_backend_buffer * ggml_backend_alloc_ctx_tensors_from_buft(struct ggml_context * ctx,
+struct ggml_backend_buffer * ggml_backend_alloc_ctx_tensors_from_buft(struct ggml_context *      ctx,
                                                                       ggml_backend_buffer_type_t buft) {
     if (ggml_backend_buft_is_meta(buft)) {
         return ggml_backend_meta_alloc_ctx_tensors_from_buft(ctx, buft);
@@ -137,8 +138,8 @@ struct ggml_backend_buffer * ggml_backend_alloc_ctx_tensors_from_buft(struct ggm
     size_t                total;
     bool                  ok = walk(&buffers, ctx, false, &total) && init_views(ctx);
     if (ok && buffers.made.n > 0) {
-        result = buffers.made.n == 1 ? buffers.made.items[0] :
-                                       ggml_backend_multi_buffer_alloc_buffer(buffers.made.items, buffers.made.n);
+        result = buffers.made.n == 1 ? buffers.made.items[0]
+                                     : ggml_backend_multi_buffer_alloc_buffer(buffers.made.items, buffers.made.n);
         ok     = result != NULL;
     }
     if (!ok) {

@@ -8,21 +8,21 @@
 
 static const char * cause_text(enum sched_cause cause) {
     static const char * const texts[] = {
-        [SCHED_CAUSE_NONE] = "-",           [SCHED_CAUSE_CLIENT] = "client",       [SCHED_CAUSE_MEMORY] = "memory",
-        [SCHED_CAUSE_INPUT] = "input",      [SCHED_CAUSE_OFFLOAD] = "offload",     [SCHED_CAUSE_WEIGHT] = "weight",
-        [SCHED_CAUSE_NEIGHBOUR] = "next",   [SCHED_CAUSE_SOURCES] = "sources",     [SCHED_CAUSE_UPGRADE] = "upgrade",
-        [SCHED_CAUSE_VIEW] = "view",        [SCHED_CAUSE_USER] = "reader",         [SCHED_CAUSE_FIRST] = "first",
+        [SCHED_CAUSE_NONE] = "-",         [SCHED_CAUSE_CLIENT] = "client",   [SCHED_CAUSE_MEMORY] = "memory",
+        [SCHED_CAUSE_INPUT] = "input",    [SCHED_CAUSE_OFFLOAD] = "offload", [SCHED_CAUSE_WEIGHT] = "weight",
+        [SCHED_CAUSE_NEIGHBOUR] = "next", [SCHED_CAUSE_SOURCES] = "sources", [SCHED_CAUSE_UPGRADE] = "upgrade",
+        [SCHED_CAUSE_VIEW] = "view",      [SCHED_CAUSE_USER] = "reader",     [SCHED_CAUSE_FIRST] = "first",
     };
     return texts[cause];
 }
 
 /* "12K": bytes in a short form; the text is good until the next but three call on this thread. */
 static const char * size_text(size_t bytes) {
-    static const char       units[] = "BKMGT";
+    static const char         units[] = "BKMGT";
     static _Thread_local char texts[4][24];
     static _Thread_local int  turn;
-    char *                  text = texts[turn++ & 3];
-    int                     unit = 0;
+    char *                    text = texts[turn++ & 3];
+    int                       unit = 0;
     while (bytes >= 10240 && units[unit + 1] != 0) {
         bytes >>= 10;
         unit++;
@@ -53,7 +53,8 @@ static void print_tensor(struct ggml_backend_sched * sched, const struct ggml_te
 }
 
 static void print_node(struct ggml_backend_sched * sched, const struct ggml_tensor * node, int i) {
-    GGML_LOG_DEBUG("node %3d %s%s:", i, ggml_op_desc(node), (node->flags & GGML_TENSOR_FLAG_COMPUTE) != 0 ? "" : " (idle)");
+    GGML_LOG_DEBUG("node %3d %s%s:", i, ggml_op_desc(node),
+                   (node->flags & GGML_TENSOR_FLAG_COMPUTE) != 0 ? "" : " (idle)");
     print_tensor(sched, node);
     GGML_LOG_CONT(" <-");
     for (int k = 0; k < GGML_MAX_SRC; k++) {

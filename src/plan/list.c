@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * From splits to what the allocator plans: the nodes of all splits in order, each split with the copies of its inputs
- * before it, and dependencies, which are nodes without memory that keep other tensors alive. Where a device has kernel rows
- * the split gets a plan, which says what workspace each node needs and which nodes are computed together.
+ * before it, and dependencies, which are nodes without memory that keep other tensors alive. Where a device has kernel
+ * rows the split gets a plan, which says what workspace each node needs and which nodes are computed together.
  */
 #include "base/status.h"
 #include "ext/ext.h"
@@ -21,13 +21,13 @@ static void keep_until(void * user_data, struct ggml_tensor * tensor, struct ggm
         sched->out_of_memory = true;
         return;
     }
-    sched->keeps.items[sched->keeps.n++] = (struct sched_keep) { .tensor = tensor, .until = until };
+    sched->keeps.items[sched->keeps.n++] = (struct sched_keep){.tensor = tensor, .until = until};
 }
 
 /* A backend may reorder the nodes of its split and ask for values to be kept. One that runs by a plan is not asked: the
  * plan is what decides there. */
 static enum ggml_status optimize_splits(struct ggml_backend_sched * sched) {
-    struct ggml_backend_graph_optimize_params params = { .add_alloc_dep = keep_until, .user_data = sched };
+    struct ggml_backend_graph_optimize_params params = {.add_alloc_dep = keep_until, .user_data = sched};
     sched->keeps.n                                   = 0;
     sched->out_of_memory                             = false;
     sched->reordered                                 = false;
@@ -79,26 +79,34 @@ static enum ggml_status plan_splits(struct ggml_backend_sched * sched) {
 
 /* ---- the list ---- */
 
-/* Appends a node of n refs; *refs is where they go. */
-static bool list_node(struct ggml_backend_sched * sched, int32_t backend, uint8_t flags, int n, struct plan_ref ** refs) {
-    const size_t at   = (size_t) sched->n_list;
-    const size_t from = sched->list_refs.n;
-    if (!PLAN_ARRAY_RESERVE(sched->list_first, at + 2) || !PLAN_ARRAY_RESERVE(sched->list_refs, from + (size_t) n) ||
-        !PLAN_ARRAY_RESERVE(sched->node_ids, at + 1) || !PLAN_ARRAY_RESERVE(sched->times, at + 1) ||
-        !PLAN_ARRAY_RESERVE(sched->workspaces, at + 1) || !PLAN_ARRAY_RESERVE(sched->flags, at + 1) ||
-        !PLAN_ARRAY_RESERVE(sched->over, at + 1)) {
-        return false;
+/* Room for all nodes and refs of the list. */
+static bool list_reserve(struct ggml_backend_sched * sched, const struct ggml_cgraph * graph) {
+    size_t n_own = sched->keeps.n; /* copies and dependencies */
+    for (size_t s = 0; s < sched->splits.n; s++) {
+        n_own += 2 * sched->splits.items[s].inputs.n;
     }
-    *refs                           = &sched->list_refs.items[from];
-    sched->list_refs.n              = from + (size_t) n;
+    const size_t n_nodes = (size_t) graph->n_nodes + n_own;
+    return PLAN_ARRAY_RESERVE(sched->list_index, (size_t) graph->n_nodes) &&
+           PLAN_ARRAY_RESERVE(sched->list_first, n_nodes + 1) &&
+           PLAN_ARRAY_RESERVE(sched->list_refs, sched->numbers.refs.n + 2 * n_own) &&
+           PLAN_ARRAY_RESERVE(sched->node_ids, n_nodes) && PLAN_ARRAY_RESERVE(sched->times, n_nodes) &&
+           PLAN_ARRAY_RESERVE(sched->workspaces, n_nodes) && PLAN_ARRAY_RESERVE(sched->flags, n_nodes) &&
+           PLAN_ARRAY_RESERVE(sched->over, n_nodes);
+}
+
+/* Appends a node of n refs. */
+static void list_node(struct ggml_backend_sched * sched, int32_t backend, uint8_t flags, const struct plan_ref * refs,
+                      int n) {
+    const int32_t at = sched->n_list++;
+    for (int r = 0; r < n; r++) {
+        sched->list_refs.items[sched->list_refs.n++] = refs[r];
+    }
     sched->list_first.items[at + 1] = (int32_t) sched->list_refs.n;
     sched->node_ids.items[at]       = backend;
-    sched->times.items[at]          = (int32_t) at;
+    sched->times.items[at]          = at;
     sched->workspaces.items[at]     = 0;
     sched->flags.items[at]          = flags;
     sched->over.items[at]           = ALLOC_OVER_BY_OPERATOR;
-    sched->n_list++;
-    return true;
 }
 
 static bool list_leaf(struct ggml_backend_sched * sched, int32_t number, int32_t backend) {
@@ -112,13 +120,11 @@ static bool list_leaf(struct ggml_backend_sched * sched, int32_t number, int32_t
 
 /* A node that reads a tensor and is nothing itself. */
 static bool list_dependency(struct ggml_backend_sched * sched, int32_t number, int32_t backend) {
-    const int32_t     dependency = sched_new_tensor(sched);
-    struct plan_ref * refs;
-    if (dependency < 0 || !list_node(sched, backend, ALLOC_NODE_SKIPPED, 2, &refs)) {
+    const struct plan_ref refs[2] = {{sched_new_tensor(sched), -1}, {number, 0}};
+    if (refs[0].number < 0) {
         return false;
     }
-    refs[0] = (struct plan_ref) { dependency, -1 };
-    refs[1] = (struct plan_ref) { number, 0 };
+    list_node(sched, backend, ALLOC_NODE_SKIPPED, refs, 2);
     return true;
 }
 
@@ -126,11 +132,8 @@ static bool list_dependency(struct ggml_backend_sched * sched, int32_t number, i
 static bool list_inputs(struct ggml_backend_sched * sched, const struct sched_split * split) {
     for (size_t i = 0; i < split->inputs.n; i++) {
         const struct sched_input * input = &split->inputs.items[i];
-        struct plan_ref *          refs;
-        if (!list_node(sched, split->backend, 0, 1, &refs)) {
-            return false;
-        }
-        refs[0] = (struct plan_ref) { sched->copies.items[input->copy].numbers[sched->cur_copy], -1 };
+        const struct plan_ref      copy  = {sched->copies.items[input->copy].numbers[sched->cur_copy], -1};
+        list_node(sched, split->backend, 0, &copy, 1);
         if (!list_dependency(sched, input->number, sched_backend_of(sched, input->number))) {
             return false;
         }
@@ -156,20 +159,17 @@ static int original_place(const struct ggml_backend_sched * sched, const struct 
     return sched->reordered ? sched->tensors.items[plan_map_find(&sched->numbers.map, graph->nodes[i])].node : i;
 }
 
-static bool list_split(struct ggml_backend_sched * sched, struct ggml_cgraph * graph, const struct sched_split * split) {
+static bool list_split(struct ggml_backend_sched * sched, struct ggml_cgraph * graph,
+                       const struct sched_split * split) {
     if (!list_inputs(sched, split)) {
         return false;
     }
     for (int i = split->i_start; i < split->i_end; i++) {
         int                     n_refs;
-        const struct plan_ref * source = sched_refs_of(sched, original_place(sched, graph, i), &n_refs);
-        const int32_t           number = source[0].number;
-        struct plan_ref *       refs;
-        sched->list_index.items[i] = sched->n_list;
-        if (!list_node(sched, sched_backend_of(sched, number), 0, n_refs, &refs)) {
-            return false;
-        }
-        memcpy(refs, source, (size_t) n_refs * sizeof(*refs));
+        const struct plan_ref * refs   = sched_refs_of(sched, original_place(sched, graph, i), &n_refs);
+        const int32_t           number = refs[0].number;
+        sched->list_index.items[i]     = sched->n_list;
+        list_node(sched, sched_backend_of(sched, number), 0, refs, n_refs);
         if (sched->tensors.items[number].keeps && !list_keeps(sched, graph->nodes[i], split->backend)) {
             return false;
         }
@@ -215,15 +215,16 @@ static bool list_leafs(struct ggml_backend_sched * sched) {
 /* ---- plans ---- */
 
 /* The nodes of a group are all computed in the place of the last one. */
-static void mark_group(struct ggml_backend_sched * sched, const struct sched_split * split, const struct graft_step * step) {
+static void mark_group(struct ggml_backend_sched * sched, const struct sched_split * split,
+                       const struct graft_step * step) {
     const int32_t when = sched->list_index.items[split->i_start + step->last_node];
     int           at   = step->first_node;
     for (int j = 0; j < step->n_nodes; j++) {
         while (split->graph.nodes[at] != step->nodes[j]) {
             at++;
         }
-        const int32_t index      = sched->list_index.items[split->i_start + at];
-        const bool    exposed    = j == step->n_nodes - 1 || (step->kernel->exposes >> j & 1) != 0;
+        const int32_t index       = sched->list_index.items[split->i_start + at];
+        const bool    exposed     = j == step->n_nodes - 1 || (step->kernel->exposes >> j & 1) != 0;
         sched->times.items[index] = when;
         sched->flags.items[index] = (uint8_t) (ALLOC_NODE_GROUPED | (exposed ? 0 : ALLOC_NODE_SKIPPED));
     }
@@ -265,7 +266,7 @@ void sched_set_workspaces(struct ggml_backend_sched * sched) {
 /* ---- all ---- */
 
 struct alloc_request sched_request(const struct ggml_backend_sched * sched) {
-    return (struct alloc_request) {
+    return (struct alloc_request){
         .tensors         = sched->numbers.tensors.items,
         .viewed          = sched->numbers.viewed.items,
         .n_tensors       = sched->numbers.tensors.n,
@@ -290,7 +291,7 @@ static bool make_list(struct ggml_backend_sched * sched, struct ggml_cgraph * gr
     sched->list_leafs.n   = 0;
     sched->has_workspaces = false;
     sched->has_groups     = false;
-    if (!PLAN_ARRAY_RESERVE(sched->list_index, (size_t) graph->n_nodes) || !PLAN_ARRAY_RESERVE(sched->list_first, 1)) {
+    if (!list_reserve(sched, graph)) {
         return false;
     }
     sched->list_first.items[0] = 0;

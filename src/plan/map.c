@@ -24,7 +24,7 @@ static struct plan_map_entry * slot_of(const struct plan_map * map, const struct
 }
 
 static bool grow(struct plan_map * map) {
-    struct plan_map bigger = { .capacity = map->capacity > 0 ? 2 * map->capacity : MIN_CAPACITY, .count = map->count };
+    struct plan_map bigger = {.capacity = map->capacity > 0 ? 2 * map->capacity : MIN_CAPACITY, .count = map->count};
     bigger.entries         = calloc(bigger.capacity, sizeof(bigger.entries[0]));
     if (bigger.entries == NULL) {
         return false;

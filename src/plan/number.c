@@ -66,7 +66,7 @@ static bool number_node(struct plan_numbers * numbers, struct ggml_tensor * node
     if (number < 0) {
         return false;
     }
-    numbers->refs.items[numbers->refs.n++] = (struct plan_ref) { number, -1 };
+    numbers->refs.items[numbers->refs.n++] = (struct plan_ref){number, -1};
     for (int k = 0; k < GGML_MAX_SRC; k++) {
         if (node->src[k] == NULL) {
             continue;
@@ -75,7 +75,7 @@ static bool number_node(struct plan_numbers * numbers, struct ggml_tensor * node
         if (source < 0) {
             return false;
         }
-        numbers->refs.items[numbers->refs.n++] = (struct plan_ref) { source, k };
+        numbers->refs.items[numbers->refs.n++] = (struct plan_ref){source, k};
     }
     return true;
 }

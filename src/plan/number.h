@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A graph by numbers: each tensor that takes part is looked up by its address once, and all passes over the graph work on
- * arrays.
+ * A graph by numbers: each tensor that takes part is looked up by its address once, and all passes over the graph work
+ * on arrays.
  */
 #ifndef GRAFT_PLAN_NUMBER_H
 #define GRAFT_PLAN_NUMBER_H
@@ -28,13 +28,15 @@ struct plan_numbers {
 void plan_numbers_clear(struct plan_numbers * numbers);
 void plan_numbers_free(struct plan_numbers * numbers);
 
-/* Number of a tensor, a new one if need be: then what it views has one too. -1, with a text, when there is no memory. */
+/* Number of a tensor, a new one if need be: then what it views has one too. -1, with a text, when there is no memory.
+ */
 int32_t plan_numbers_of(struct plan_numbers * numbers, struct ggml_tensor * tensor);
 
 /* A number for a tensor that nobody will look up by its address, and which views nothing. */
 int32_t plan_numbers_append(struct plan_numbers * numbers, struct ggml_tensor * tensor);
 
-/* Numbers all tensors of a graph: leafs first, then each node and its sources. False, with a text, when there is no memory. */
+/* Numbers all tensors of a graph: leafs first, then each node and its sources. False, with a text, when there is no
+ * memory. */
 bool plan_numbers_graph(struct plan_numbers * numbers, const struct ggml_cgraph * graph);
 
 /* The tensor whose memory a tensor lies in. */

@@ -2,9 +2,9 @@
  *
  * Two ways to place the blocks, of which the better one counts.
  *
- * By time: blocks in the order of their start; what has ended is given back to a list of free ranges, and a block goes where
- * it makes the extent grow least, among those where it fits best. Cheap, and often exact: the sum of what is alive at the
- * worst moment is a lower bound, and when the extent equals it there is nothing to gain.
+ * By time: blocks in the order of their start; what has ended is given back to a list of free ranges, and a block goes
+ * where it makes the extent grow least, among those where it fits best. Cheap, and often exact: the sum of what is
+ * alive at the worst moment is a lower bound, and when the extent equals it there is nothing to gain.
  *
  * By size: the largest blocks first, each into the tightest gap between those that live at the same time (the greedy
  * algorithm of Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020). Quadratic, so it
@@ -89,7 +89,8 @@ static struct pack_chunk * add_chunk(struct pack_scratch * scratch, size_t min_s
 }
 
 static void range_remove(struct pack_chunk * chunk, size_t i) {
-    memmove(&chunk->ranges.items[i], &chunk->ranges.items[i + 1], (chunk->ranges.n - i - 1) * sizeof(struct pack_range));
+    memmove(&chunk->ranges.items[i], &chunk->ranges.items[i + 1],
+            (chunk->ranges.n - i - 1) * sizeof(struct pack_range));
     chunk->ranges.n--;
 }
 
@@ -126,7 +127,7 @@ static void consider_gap(struct place * best, struct pack_chunk * chunk, size_t 
     }
     const size_t end    = offset + size;
     const size_t inside = offset + available < chunk->extent ? offset + available : chunk->extent;
-    consider(best, (struct place) {
+    consider(best, (struct place){
                        .chunk  = chunk,
                        .range  = range,
                        .offset = offset,
@@ -163,11 +164,11 @@ static bool release(struct pack_chunk * chunk, size_t offset, size_t size) {
         next->size += size;
         return true;
     }
-    return range_insert(chunk, low, (struct pack_range) { .offset = offset, .size = size, .block = -1 });
+    return range_insert(chunk, low, (struct pack_range){.offset = offset, .size = size, .block = -1});
 }
 
 static bool take_by_time(struct pack_scratch * scratch, struct pack_block * block, size_t max_chunk) {
-    struct place best = { .chunk = NULL };
+    struct place best = {.chunk = NULL};
     for (size_t c = 0; c < scratch->chunks.n; c++) {
         struct pack_chunk * chunk = &scratch->chunks.items[c];
         for (size_t i = 0; i < chunk->ranges.n; i++) {
@@ -177,7 +178,7 @@ static bool take_by_time(struct pack_scratch * scratch, struct pack_block * bloc
     if (best.chunk == NULL) {
         best.chunk = add_chunk(scratch, block->size, max_chunk);
         if (best.chunk == NULL ||
-            !range_insert(best.chunk, 0, (struct pack_range) { .size = best.chunk->limit, .block = -1 })) {
+            !range_insert(best.chunk, 0, (struct pack_range){.size = best.chunk->limit, .block = -1})) {
             return false;
         }
     }
@@ -246,7 +247,7 @@ static void find_gap(struct place * best, struct pack_chunk * chunk, const struc
 
 static bool take_by_size(struct pack_scratch * scratch, struct pack_block * blocks, int32_t index, size_t max_chunk) {
     struct pack_block * block = &blocks[index];
-    struct place        best  = { .chunk = NULL };
+    struct place        best  = {.chunk = NULL};
     for (size_t c = 0; c < scratch->chunks.n; c++) {
         find_gap(&best, &scratch->chunks.items[c], blocks, block);
     }
@@ -267,7 +268,7 @@ static bool take_by_size(struct pack_scratch * scratch, struct pack_block * bloc
         best.chunk->extent = best.offset + block->size;
     }
     return range_insert(best.chunk, at,
-                        (struct pack_range) { .offset = best.offset, .size = block->size, .block = index });
+                        (struct pack_range){.offset = best.offset, .size = block->size, .block = index});
 }
 
 static bool pack_by_size(struct pack_scratch * scratch, struct pack_block * blocks, size_t max_chunk) {
@@ -322,7 +323,7 @@ static bool store_layout(const struct pack_scratch * scratch, struct pack_layout
 
 /* Collects the pool's blocks. The sum of all sizes bounds every offset: when it fits, no sum below overflows. */
 static bool gather(struct pack_scratch * scratch, struct pack_block * blocks, size_t n_blocks, int32_t pool) {
-    size_t sum           = 0;
+    size_t sum         = 0;
     scratch->members.n = 0;
     for (size_t i = 0; i < n_blocks; i++) {
         if (blocks[i].pool != pool) {
@@ -367,8 +368,8 @@ static bool improve(struct pack_scratch * scratch, struct pack_block * blocks, s
     return true;
 }
 
-bool pack_pool(struct pack_scratch * scratch, struct pack_block * blocks, size_t n_blocks, int32_t pool, size_t max_chunk,
-               struct pack_layout * layout) {
+bool pack_pool(struct pack_scratch * scratch, struct pack_block * blocks, size_t n_blocks, int32_t pool,
+               size_t max_chunk, struct pack_layout * layout) {
     if (max_chunk > SIZE_MAX / 2) {
         max_chunk = SIZE_MAX / 2;
     }

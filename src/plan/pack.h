@@ -13,7 +13,7 @@
 
 #include "plan/array.h"
 
-#define PACK_BEFORE (-1)      /* time before the first node */
+#define PACK_BEFORE (-1)       /* time before the first node */
 #define PACK_FOREVER INT32_MAX /* never released */
 
 struct pack_block {
@@ -47,15 +47,15 @@ struct pack_chunk {
 /* Memory of the packer, used again. */
 struct pack_scratch {
     PLAN_ARRAY(struct pack_chunk) chunks;
-    PLAN_ARRAY(int32_t) members; /* blocks of the pool, in the order of placement */
-    PLAN_ARRAY(int32_t) releases; /* the same by their end */
+    PLAN_ARRAY(int32_t) members;         /* blocks of the pool, in the order of placement */
+    PLAN_ARRAY(int32_t) releases;        /* the same by their end */
     PLAN_ARRAY(struct pack_block) first; /* the result of the first way, while the second is tried */
 };
 
-/* Places the blocks of one pool. A chunk does not grow beyond max_chunk bytes unless one block is larger than that. False, with
- * a text, when memory runs out or sizes overflow. */
-bool pack_pool(struct pack_scratch * scratch, struct pack_block * blocks, size_t n_blocks, int32_t pool, size_t max_chunk,
-               struct pack_layout * layout);
+/* Places the blocks of one pool. A chunk does not grow beyond max_chunk bytes unless one block is larger than that.
+ * False, with a text, when memory runs out or sizes overflow. */
+bool pack_pool(struct pack_scratch * scratch, struct pack_block * blocks, size_t n_blocks, int32_t pool,
+               size_t max_chunk, struct pack_layout * layout);
 
 void pack_scratch_free(struct pack_scratch * scratch);
 

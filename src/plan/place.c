@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which backend computes which node. Backends come in the order of preference; the last one can run everything that can be
- * run. Five rules, each for what the ones before left open:
+ * Which backend computes which node. Backends come in the order of preference; the last one can run everything that can
+ * be run. Five rules, each for what the ones before left open:
  *
  * 1. location: a tensor with memory stays there; a graph input is written by the client, in host memory; a node follows
  *    its weights.
@@ -66,8 +66,8 @@ bool sched_can_read(const struct ggml_backend_sched * sched, int32_t number, int
     return buft != NULL && ggml_backend_supports_buft(sched->backends[backend].backend, buft);
 }
 
-/* A node that computes into what it views must run where that memory is, and so must be possible there: while the memory is
- * still to be placed, what can run the one must be able to run the other. */
+/* A node that computes into what it views must run where that memory is, and so must be possible there: while the
+ * memory is still to be placed, what can run the one must be able to run the other. */
 static void join_writer(struct ggml_backend_sched * sched, int32_t number) {
     const int32_t         root   = plan_numbers_root(&sched->numbers, number);
     struct sched_tensor * memory = &sched->tensors.items[root];
@@ -90,8 +90,8 @@ static int32_t backend_at(struct ggml_backend_sched * sched, ggml_backend_buffer
     return -1;
 }
 
-/* The first weight decides, if it can. Small tensors do not: frequencies of a rotation, sinks of an attention. Work on a
- * weight in host memory may be worth sending to a preferred backend, weight and all, if that one says so. */
+/* The first weight decides, if it can. Small tensors do not: frequencies of a rotation, sinks of an attention. Work on
+ * a weight in host memory may be worth sending to a preferred backend, weight and all, if that one says so. */
 static void place_by_weight(struct ggml_backend_sched * sched, int32_t number, const struct ggml_tensor * node) {
     if (node->op == GGML_OP_ROPE || node->op == GGML_OP_FLASH_ATTN_EXT) {
         return;
@@ -121,7 +121,7 @@ static void place_by_weight(struct ggml_backend_sched * sched, int32_t number, c
 static enum ggml_status place_by_location(struct ggml_backend_sched * sched, int32_t number,
                                           const struct ggml_tensor * tensor) {
     const ggml_backend_buffer_t memory = memory_of(tensor);
-    const int32_t chosen = sched_backend_of(sched, number);
+    const int32_t               chosen = sched_backend_of(sched, number);
     if (chosen >= 0 && (tensor->op == GGML_OP_NONE || sched_supports(sched, number, chosen))) {
         return GGML_STATUS_SUCCESS;
     }
@@ -134,8 +134,8 @@ static enum ggml_status place_by_location(struct ggml_backend_sched * sched, int
         const int32_t backend = backend_at(sched, memory, number);
         if (backend < 0) {
             return base_fail(GGML_STATUS_FAILED,
-                             "scheduler: tensor '%s' (%s, %s) lies in a %s buffer, where no backend can run it", tensor->name,
-                             ggml_op_desc(tensor), op_describe(tensor), ggml_backend_buffer_name(memory));
+                             "scheduler: tensor '%s' (%s, %s) lies in a %s buffer, where no backend can run it",
+                             tensor->name, ggml_op_desc(tensor), op_describe(tensor), ggml_backend_buffer_name(memory));
         }
         set(sched, number, backend, SCHED_CAUSE_MEMORY);
     } else if ((tensor->flags & GGML_TENSOR_FLAG_INPUT) != 0) {
@@ -239,8 +239,9 @@ static enum ggml_status place_writer(struct ggml_backend_sched * sched, int32_t 
         }
     }
     const struct ggml_tensor * node = sched_tensor_of(sched, number);
-    return base_fail(GGML_STATUS_FAILED, "scheduler: node '%s' (%s) writes into '%s' on backend %s, and none that reaches that "
-                                         "memory can run it",
+    return base_fail(GGML_STATUS_FAILED,
+                     "scheduler: node '%s' (%s) writes into '%s' on backend %s, and none that reaches that "
+                     "memory can run it",
                      node->name, ggml_op_desc(node), sched_tensor_of(sched, root)->name,
                      ggml_backend_name(sched->backends[home].backend));
 }
@@ -273,8 +274,8 @@ static enum ggml_status nobody_can(const struct ggml_backend_sched * sched, cons
                                    memory != NULL ? ggml_backend_buffer_name(memory) : "");
         }
     }
-    return base_fail(GGML_STATUS_FAILED, "scheduler: none of %d backends can run node '%s': %s(%s) -> %s", sched->n_backends,
-                     node->name, ggml_op_desc(node), sources, op_describe(node));
+    return base_fail(GGML_STATUS_FAILED, "scheduler: none of %d backends can run node '%s': %s(%s) -> %s",
+                     sched->n_backends, node->name, ggml_op_desc(node), sources, op_describe(node));
 }
 
 /* A node first, then its sources: they may take its backend. */
@@ -321,14 +322,14 @@ static bool number_graph(struct ggml_backend_sched * sched, struct ggml_cgraph *
     for (size_t i = 0; i < n; i++) {
         const struct ggml_tensor * tensor = sched->numbers.tensors.items[i];
         const int32_t              wish   = wish_for(sched, tensor);
-        sched->tensors.items[i]           = (struct sched_tensor) {
-            .backend = wish,
-            .written = -1,
-            .shares  = (int32_t) i,
-            .copies  = -1,
-            .node    = -1,
-            .cause   = wish >= 0 ? SCHED_CAUSE_CLIENT : SCHED_CAUSE_NONE,
-            .idle    = ggml_op_is_empty(tensor->op),
+        sched->tensors.items[i]           = (struct sched_tensor){
+                      .backend = wish,
+                      .written = -1,
+                      .shares  = (int32_t) i,
+                      .copies  = -1,
+                      .node    = -1,
+                      .cause   = wish >= 0 ? SCHED_CAUSE_CLIENT : SCHED_CAUSE_NONE,
+                      .idle    = ggml_op_is_empty(tensor->op),
         };
     }
     for (int i = 0; i < graph->n_nodes; i++) {
@@ -363,7 +364,7 @@ static enum ggml_status place_open(struct ggml_backend_sched * sched, int n_node
         }
         if (sched_backend_of(sched, refs[0].number) < 0) {
             place_by_sources(sched, refs, n_refs);
-        } else {
+        } else if (sched->tensors.items[refs[0].number].cause != SCHED_CAUSE_CLIENT) {
             upgrade(sched, refs, n_refs);
         }
         if (sched->numbers.viewed.items[refs[0].number] >= 0) {
@@ -384,7 +385,8 @@ static enum ggml_status place_alone(struct ggml_backend_sched * sched) {
         if (memory != NULL && !ggml_backend_supports_buft(sched->backends[0].backend, memory->buft)) {
             return place_by_location(sched, (int32_t) i, tensor); /* forms the text */
         }
-        if (!sched->tensors.items[i].idle && sched->tensors.items[i].node >= 0 && !supports_alone(sched, (int32_t) i, 0)) {
+        if (!sched->tensors.items[i].idle && sched->tensors.items[i].node >= 0 &&
+            !supports_alone(sched, (int32_t) i, 0)) {
             return memory != NULL ? place_by_location(sched, (int32_t) i, tensor) : nobody_can(sched, tensor);
         }
         set(sched, (int32_t) i, 0, SCHED_CAUSE_FIRST);

@@ -44,8 +44,8 @@ enum ggml_status ggml_ext_sched_plan(ggml_backend_sched_t sched, ggml_ext_plan_f
     for (size_t s = 0; s < sched->splits.n; s++) {
         const struct sched_split * split = &sched->splits.items[s];
         struct ggml_ext_plan_item  item  = {
-            .split  = (int) s,
-            .device = ggml_backend_get_device(sched->backends[split->backend].backend),
+              .split  = (int) s,
+              .device = ggml_backend_get_device(sched->backends[split->backend].backend),
         };
         if (!split->planned) {
             visit_native(split, &item, visit, user_data);

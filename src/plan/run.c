@@ -20,13 +20,14 @@ static bool observe(const struct ggml_backend_sched * sched, struct ggml_tensor 
     return sched->eval_callback(node, ask, sched->eval_user_data);
 }
 
-/* Nodes that the callback does not ask for are run together with the next one that it does. Sets *stop when the callback wants
- * no more. */
+/* Nodes that the callback does not ask for are run together with the next one that it does. Sets *stop when the
+ * callback wants no more. */
 static enum ggml_status run_observed(struct ggml_backend_sched * sched, struct sched_split * split, bool * stop) {
     ggml_backend_t backend = sched->backends[split->backend].backend;
     if (split->planned && sched->has_groups) {
-        return base_fail(GGML_STATUS_FAILED, "scheduler: an evaluation callback was set after the graph was allocated with fused "
-                                             "nodes, whose values have no memory: set it before");
+        return base_fail(GGML_STATUS_FAILED,
+                         "scheduler: an evaluation callback was set after the graph was allocated with fused "
+                         "nodes, whose values have no memory: set it before");
     }
     for (int first = 0; first < split->graph.n_nodes;) {
         int  end    = first;
@@ -52,8 +53,9 @@ static enum ggml_status run_observed(struct ggml_backend_sched * sched, struct s
 static enum ggml_status run_planned(struct ggml_backend_sched * sched, struct sched_split * split) {
     ggml_backend_t backend = sched->backends[split->backend].backend;
     if (graft_plan_is_stale(backend, split->plan)) {
-        return base_fail(GGML_STATUS_FAILED, "scheduler: kernels were registered or their policy changed on %s after the graph was "
-                                             "allocated: reset the scheduler and allocate again",
+        return base_fail(GGML_STATUS_FAILED,
+                         "scheduler: kernels were registered or their policy changed on %s after the graph was "
+                         "allocated: reset the scheduler and allocate again",
                          ggml_backend_name(backend));
     }
     return graft_plan_run(backend, split->plan, NULL);
@@ -70,8 +72,8 @@ static enum ggml_status run_nodes(struct ggml_backend_sched * sched, struct sche
 }
 
 static enum ggml_status run_split(struct ggml_backend_sched * sched, struct sched_split * split, bool * stop) {
-    const struct sched_backend * at = &sched->backends[split->backend];
-    __attribute__((cleanup(unpatch))) struct patched patched = { sched, split->patch_start, split->patch_end };
+    const struct sched_backend *                     at      = &sched->backends[split->backend];
+    __attribute__((cleanup(unpatch))) struct patched patched = {sched, split->patch_start, split->patch_end};
     sched_patch_apply(sched, patched.from, patched.to);
     enum ggml_status status = sched_copy_inputs(sched, split);
     if (status == GGML_STATUS_SUCCESS && split->graph.n_nodes > 0) {
@@ -84,8 +86,8 @@ static enum ggml_status run_split(struct ggml_backend_sched * sched, struct sche
 }
 
 enum ggml_status sched_run(struct ggml_backend_sched * sched) {
-    bool    stop     = false;
-    int32_t previous = -1;
+    bool    stop         = false;
+    int32_t previous     = -1;
     sched->expert_source = NULL;
     for (size_t s = 0; s < sched->splits.n && !stop; s++) {
         struct sched_split * split = &sched->splits.items[s];

@@ -103,16 +103,18 @@ static bool check_backends(ggml_backend_t * backends, int n_backends) {
     }
     const ggml_backend_dev_t last = n_backends > 0 ? ggml_backend_get_device(backends[n_backends - 1]) : NULL;
     if (last == NULL || ggml_backend_dev_type(last) != GGML_BACKEND_DEVICE_TYPE_CPU) {
-        base_fail(GGML_STATUS_FAILED, "sched_new: %s", n_backends > 0 ? "the last backend must be one of a CPU device, which runs "
-                                                                          "what the others cannot" :
-                                                                          "no backends were given");
+        base_fail(GGML_STATUS_FAILED, "sched_new: %s",
+                  n_backends > 0 ? "the last backend must be one of a CPU device, which runs "
+                                   "what the others cannot"
+                                 : "no backends were given");
         return false;
     }
     return true;
 }
 
 /* Buffer types and events of each backend, and the allocator for all of them. */
-static bool set_up_backends(struct ggml_backend_sched * sched, ggml_backend_t * backends, ggml_backend_buffer_type_t * bufts) {
+static bool set_up_backends(struct ggml_backend_sched * sched, ggml_backend_t * backends,
+                            ggml_backend_buffer_type_t * bufts) {
     const size_t                 n    = (size_t) sched->n_backends;
     ggml_backend_buffer_type_t * used = calloc(n, sizeof(*used));
     if (used == NULL) {
@@ -138,8 +140,8 @@ static bool set_up_backends(struct ggml_backend_sched * sched, ggml_backend_t * 
     return sched->galloc != NULL;
 }
 
-ggml_backend_sched_t ggml_backend_sched_new(ggml_backend_t * backends, ggml_backend_buffer_type_t * bufts, int n_backends,
-                                            size_t graph_size, bool parallel, bool op_offload) {
+ggml_backend_sched_t ggml_backend_sched_new(ggml_backend_t * backends, ggml_backend_buffer_type_t * bufts,
+                                            int n_backends, size_t graph_size, bool parallel, bool op_offload) {
     (void) graph_size; /* all of our tables grow */
     if (!check_backends(backends, n_backends)) {
         return new_failed(NULL);
@@ -205,10 +207,11 @@ static enum ggml_status allocate(struct ggml_backend_sched * sched) {
     if (!alloc_fits(sched->galloc, &request)) {
         const bool same_size = sched->list_size == sched->previous_list_size;
         if (sched->debug_realloc > 1 || (sched->debug_realloc == 1 && same_size)) {
-            return base_fail(GGML_STATUS_FAILED,
-                             "scheduler: unexpected reallocation of a graph (%d nodes, %d leafs), as GGML_SCHED_DEBUG_REALLOC=%d "
-                             "wants to know",
-                             sched->n_list, (int) sched->list_leafs.n, sched->debug_realloc);
+            return base_fail(
+                GGML_STATUS_FAILED,
+                "scheduler: unexpected reallocation of a graph (%d nodes, %d leafs), as GGML_SCHED_DEBUG_REALLOC=%d "
+                "wants to know",
+                sched->n_list, (int) sched->list_leafs.n, sched->debug_realloc);
         }
         synchronize_backends(sched); /* the buffers may go */
         const enum ggml_status status = alloc_reserve(sched->galloc, &request);
@@ -355,11 +358,13 @@ size_t ggml_backend_sched_get_buffer_size(ggml_backend_sched_t sched, ggml_backe
     return b >= 0 ? ggml_gallocr_get_buffer_size(sched->galloc, b) : 0;
 }
 
-void ggml_backend_sched_set_tensor_backend(ggml_backend_sched_t sched, struct ggml_tensor * node, ggml_backend_t backend) {
+void ggml_backend_sched_set_tensor_backend(ggml_backend_sched_t sched, struct ggml_tensor * node,
+                                           ggml_backend_t backend) {
     GGML_ASSERT(sched != NULL && node != NULL);
     const int32_t b = sched_backend_index(sched, backend);
     if (b < 0) {
-        GGML_LOG_ERROR("%s: tensor '%s' was not assigned: the backend is none of the scheduler's\n", __func__, node->name);
+        GGML_LOG_ERROR("%s: tensor '%s' was not assigned: the backend is none of the scheduler's\n", __func__,
+                       node->name);
         return;
     }
     if (!plan_map_add(&sched->pins, node, b)) {

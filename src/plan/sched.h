@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scheduler inside: a graph is numbered, each of its tensors gets a backend (place.c), the nodes are cut into splits
- * of one backend each with the copies that they need (split.c), the splits become one list for the allocator and, where a
- * device has kernel rows, plans (list.c), and are run (run.c, copy.c).
+ * The scheduler inside: a graph is numbered, each of its tensors gets a backend (place.c), the nodes are cut into
+ * splits of one backend each with the copies that they need (split.c), the splits become one list for the allocator
+ * and, where a device has kernel rows, plans (list.c), and are run (run.c, copy.c).
  *
  * The client's graph is changed only while a call runs: nodes that read a copy have it as their source then, and get
- * their own source back before the call returns. So a graph may be computed by several schedulers, or again after a reset.
+ * their own source back before the call returns. So a graph may be computed by several schedulers, or again after a
+ * reset.
  */
 #ifndef GRAFT_PLAN_SCHED_H
 #define GRAFT_PLAN_SCHED_H
@@ -20,17 +21,17 @@ enum { SCHED_MAX_COPIES = 4 }; /* of each input, when splits of successive graph
 /* Why a tensor is where it is; for the debug print. */
 enum sched_cause {
     SCHED_CAUSE_NONE,
-    SCHED_CAUSE_CLIENT,   /* ggml_backend_sched_set_tensor_backend */
-    SCHED_CAUSE_MEMORY,   /* has memory there */
+    SCHED_CAUSE_CLIENT, /* ggml_backend_sched_set_tensor_backend */
+    SCHED_CAUSE_MEMORY, /* has memory there */
     SCHED_CAUSE_INPUT,
     SCHED_CAUSE_OFFLOAD,
     SCHED_CAUSE_WEIGHT,
     SCHED_CAUSE_NEIGHBOUR,
-    SCHED_CAUSE_SOURCES,  /* most of its sources are there */
-    SCHED_CAUSE_UPGRADE,  /* same memory, but a backend that comes first */
+    SCHED_CAUSE_SOURCES, /* most of its sources are there */
+    SCHED_CAUSE_UPGRADE, /* same memory, but a backend that comes first */
     SCHED_CAUSE_VIEW,
-    SCHED_CAUSE_USER,     /* the first node that reads it is there */
-    SCHED_CAUSE_FIRST,    /* the first backend that can */
+    SCHED_CAUSE_USER,  /* the first node that reads it is there */
+    SCHED_CAUSE_FIRST, /* the first backend that can */
 };
 
 /* A tensor of the graph, by number. */
@@ -122,8 +123,8 @@ struct ggml_backend_sched {
     PLAN_ARRAY(struct sched_patch) patches;
     PLAN_ARRAY(struct sched_keep) keeps;
     PLAN_ARRAY(int32_t) graph_inputs; /* numbers of the leafs that are copied for each pipeline copy */
-    bool out_of_memory; /* in a callback that cannot say so */
-    bool reordered;     /* a backend has been asked to optimize its splits */
+    bool out_of_memory;               /* in a callback that cannot say so */
+    bool reordered;                   /* a backend has been asked to optimize its splits */
 
     /* pipeline copies */
     int n_copies, cur_copy, next_copy;
@@ -140,8 +141,8 @@ struct ggml_backend_sched {
     PLAN_ARRAY(uint8_t) flags;
     PLAN_ARRAY(uint32_t) over;
     int32_t n_list;
-    bool has_workspaces, has_groups;
-    int  list_size, previous_list_size;
+    bool    has_workspaces, has_groups;
+    int     list_size, previous_list_size;
 
     /* copies of experts */
     PLAN_ARRAY(int32_t) expert_ids;

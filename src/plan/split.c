@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cutting a graph, whose tensors have their backends, into splits, and finding what has to be copied at the beginning of
- * each. A tensor is copied to a backend once, in the first split there that reads it, and again when it has been written
- * through a view since.
+ * Cutting a graph, whose tensors have their backends, into splits, and finding what has to be copied at the beginning
+ * of each. A tensor is copied to a backend once, in the first split there that reads it, and again when it has been
+ * written through a view since.
  */
 #include "base/status.h"
 #include "plan/sched.h"
@@ -19,7 +19,8 @@ int32_t sched_find_copy(const struct ggml_backend_sched * sched, int32_t number,
 
 /* A tensor of the same layout on a backend. With several pipeline copies it is alive all the time: the graph after this
  * one writes the next copy while this one is read. Returns its number, or -1. */
-static int32_t new_copy(struct ggml_backend_sched * sched, const struct ggml_tensor * original, int32_t backend, int c) {
+static int32_t new_copy(struct ggml_backend_sched * sched, const struct ggml_tensor * original, int32_t backend,
+                        int c) {
     const int32_t number = sched_new_tensor(sched);
     if (number < 0) {
         return -1;
@@ -115,7 +116,8 @@ static bool is_outdated(const struct ggml_backend_sched * sched, int32_t number,
 }
 
 /* A source is read from a copy, which the split makes unless an earlier one on its backend has. */
-static bool read_copy(struct ggml_backend_sched * sched, struct sched_split * split, int32_t node, struct plan_ref * ref) {
+static bool read_copy(struct ggml_backend_sched * sched, struct sched_split * split, int32_t node,
+                      struct plan_ref * ref) {
     struct ggml_tensor * src  = sched_tensor_of(sched, ref->number);
     int32_t              copy = sched_find_copy(sched, ref->number, split->backend);
     if (copy < 0 || is_outdated(sched, ref->number, copy)) {
@@ -123,13 +125,13 @@ static bool read_copy(struct ggml_backend_sched * sched, struct sched_split * sp
         if (copy < 0 || !PLAN_ARRAY_ROOM(split->inputs)) {
             return false;
         }
-        split->inputs.items[split->inputs.n++] = (struct sched_input) { src, ref->number, copy };
+        split->inputs.items[split->inputs.n++] = (struct sched_input){src, ref->number, copy};
     }
     if (!PLAN_ARRAY_ROOM(sched->patches)) {
         return false;
     }
     ref->number                              = sched->copies.items[copy].numbers[sched->cur_copy];
-    sched->patches.items[sched->patches.n++] = (struct sched_patch) {
+    sched->patches.items[sched->patches.n++] = (struct sched_patch){
         .node     = sched_tensor_of(sched, node),
         .original = src,
         .copy     = sched_tensor_of(sched, ref->number),
@@ -153,7 +155,8 @@ static bool cut_node(struct ggml_backend_sched * sched, int i) {
         if (split != NULL) {
             split->i_end = i;
         }
-        split = begin_split(sched, backend, split == NULL ? 0 : i); /* labels before the first node belong to its split */
+        split =
+            begin_split(sched, backend, split == NULL ? 0 : i); /* labels before the first node belong to its split */
         if (split == NULL) {
             return false;
         }
@@ -164,14 +167,14 @@ static bool cut_node(struct ggml_backend_sched * sched, int i) {
         }
     }
     if (sched->numbers.viewed.items[refs[0].number] >= 0) { /* computes into what it views */
-        const int32_t root                  = plan_numbers_root(&sched->numbers, refs[0].number);
+        const int32_t root                 = plan_numbers_root(&sched->numbers, refs[0].number);
         sched->tensors.items[root].written = (int32_t) sched->splits.n - 1;
     }
     return true;
 }
 
-/* With pipeline copies each input leaf has as many of its own; the client's tensor takes their places in turn. Leafs that
- * no node reads as well: the shape of the list must not depend on which inputs a batch uses. */
+/* With pipeline copies each input leaf has as many of its own; the client's tensor takes their places in turn. Leafs
+ * that no node reads as well: the shape of the list must not depend on which inputs a batch uses. */
 static bool copy_graph_inputs(struct ggml_backend_sched * sched, struct ggml_cgraph * graph) {
     sched->graph_inputs.n = 0;
     for (int i = 0; sched->n_copies > 1 && i < graph->n_leafs; i++) {

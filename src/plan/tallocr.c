@@ -12,7 +12,7 @@ struct ggml_tallocr ggml_tallocr_new(ggml_backend_buffer_t buffer) {
     void * const    base      = ggml_backend_buffer_get_base(buffer);
     const size_t    alignment = ggml_backend_buffer_get_alignment(buffer);
     const uintptr_t past      = (uintptr_t) base % alignment;
-    return (struct ggml_tallocr) {
+    return (struct ggml_tallocr){
         .buffer    = buffer,
         .base      = base,
         .alignment = alignment,

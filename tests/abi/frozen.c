@@ -92,8 +92,8 @@ static void check_graph(struct ggml_cgraph * graph) {
         }
     }
     for (size_t slot = 0; slot < g->set.size; slot++) {
-        CHECK_MSG(!occupied(&g->set, slot) || uses[slot] == g->uses[slot], "slot %zu: %d uses, counted %d", slot, g->uses[slot],
-                  uses[slot]);
+        CHECK_MSG(!occupied(&g->set, slot) || uses[slot] == g->uses[slot], "slot %zu: %d uses, counted %d", slot,
+                  g->uses[slot], uses[slot]);
     }
     free(uses);
 }

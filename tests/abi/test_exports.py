@@ -8,7 +8,8 @@ import pathlib
 import re
 import sys
 
-from report import Report, run
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from report import Report, run  # noqa: E402
 
 LIBRARIES = ("libggml-base", "libggml-cpu", "libggml")
 VERSION = "0.25.3"

@@ -10,7 +10,8 @@ import shutil
 import sys
 import tempfile
 
-from report import Report, run
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from report import Report, run  # noqa: E402
 
 CXX_ONLY = ("ggml-cpp.h",)
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-from report import Report, run
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from report import Report, run  # noqa: E402
 
 CLIENT = pathlib.Path(__file__).resolve().parent / "client"
 ROOT = CLIENT.parents[2]

@@ -7,14 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ggml-alloc.h"
 #include "ggml-backend.h"
 #include "ggml-cpu.h"
 #include "ggml.h"
 #include "harness.h"
 
-static const int thread_counts[] = { 1, 2, 3, 5, 8 };
+/* The first three everywhere: threads beyond the processors cost their time slices. */
+static const int thread_counts[] = { 1, 2, 5, 3, 8 };
+static int       n_thread_counts = 3;
 
-static uint64_t seed = 1;
+static uint64_t       seed = 1;
+static ggml_backend_t backend;
 
 /* ---- tensors ---- */
 
@@ -118,8 +122,10 @@ static void run(struct ggml_context * ctx, struct ggml_tensor * dst, const char 
     void * const         own   = dst->data;
     dst->data                  = room + GUARD;
     ggml_build_forward_expand(graph, dst);
-    ggml_backend_t backend = ggml_backend_cpu_init();
-    for (size_t t = 0; t < sizeof(thread_counts) / sizeof(thread_counts[0]); t++) {
+    if (backend == NULL) {
+        backend = ggml_backend_cpu_init(); /* one for all cases: its threads live on */
+    }
+    for (int t = 0; t < n_thread_counts; t++) {
         memset(room, 0xff, size + 2 * GUARD); /* NaN */
         ggml_backend_cpu_set_n_threads(backend, thread_counts[t]);
         const enum ggml_status status = ggml_backend_graph_compute(backend, graph);
@@ -136,7 +142,6 @@ static void run(struct ggml_context * ctx, struct ggml_tensor * dst, const char 
             CHECK_MSG(memcmp(first, room + GUARD, size) == 0, "%s: %d threads give other bytes than 1", what, thread_counts[t]);
         }
     }
-    ggml_backend_free(backend);
     memcpy(own, room + GUARD, size);
     dst->data = own;
     free(room);
@@ -199,11 +204,9 @@ TEST(odd_shapes) {
     static const int64_t        ns[]    = { 1, 2, 11, 12, 13, 25 };
     static const int64_t        ms[]    = { 1, 5, 15, 17, 32, 49 };
     for (int t = 0; t < 3; t++) {
-        for (int k = 0; k < 6; k++) {
-            for (int n = 0; n < 6; n++) {
-                for (int m = 0; m < 6; m++) {
-                    check_plain(types[t], GGML_TYPE_F32, ks[k], ns[n], ms[m], 1, 1, 1, 1);
-                }
+        for (int i = 0; i < 6; i++) { /* every pair of sizes */
+            for (int j = 0; j < 6; j++) {
+                check_plain(types[t], GGML_TYPE_F32, ks[i], ns[j], ms[(i + j + t) % 6], 1, 1, 1, 1);
             }
         }
     }
@@ -220,6 +223,7 @@ TEST(block_rows) { /* rows of one block more or less than a group of 256 */
 }
 
 TEST(small_row_counts) { /* every row is written, whatever the thread count */
+    n_thread_counts = 5;
     for (int64_t n = 16; n <= 18; n++) {
         for (int64_t m = 1; m <= 4; m++) {
             check_plain(GGML_TYPE_Q4_0, GGML_TYPE_F32, 256, n, m, 1, 1, 1, 1);
@@ -227,6 +231,9 @@ TEST(small_row_counts) { /* every row is written, whatever the thread count */
             check_plain(GGML_TYPE_Q8_0, GGML_TYPE_F32, 256, n, m, 1, 1, 2, 1);
         }
     }
+    check_plain(GGML_TYPE_Q4_0, GGML_TYPE_F32, 256, 200, 100, 1, 1, 2, 1);
+    check_plain(GGML_TYPE_F32, GGML_TYPE_F32, 64, 16, 17, 1, 1, 6, 1);
+    n_thread_counts = 3;
 }
 
 TEST(broadcast) {
@@ -408,17 +415,17 @@ TEST(bad_expert) {
     fill(b, -1, 1);
     struct ggml_cgraph * graph = ggml_new_graph(ctx);
     ggml_build_forward_expand(graph, ggml_mul_mat_id(ctx, as, b, ids));
-    ggml_backend_t backend = ggml_backend_cpu_init();
-    ggml_backend_cpu_set_n_threads(backend, 2);
+    ggml_backend_t own = ggml_backend_cpu_init();
+    ggml_backend_cpu_set_n_threads(own, 2);
     static const int32_t bad[] = { -1, 4, 1 << 30 };
     for (int i = 0; i < 3; i++) {
         ((int32_t *) ids->data)[0] = 0;
         ((int32_t *) ids->data)[1] = bad[i];
-        CHECK(ggml_backend_graph_compute(backend, graph) == GGML_STATUS_FAILED);
+        CHECK(ggml_backend_graph_compute(own, graph) == GGML_STATUS_FAILED);
     }
     ((int32_t *) ids->data)[1] = 3;
-    CHECK(ggml_backend_graph_compute(backend, graph) == GGML_STATUS_SUCCESS);
-    ggml_backend_free(backend);
+    CHECK(ggml_backend_graph_compute(own, graph) == GGML_STATUS_SUCCESS);
+    ggml_backend_free(own);
     ggml_free(ctx);
 }
 
@@ -470,4 +477,150 @@ TEST(out_prod) {
     }
     check_out_prod(GGML_TYPE_F32, 1, 1, 7, 1, 1, 1);
     check_out_prod(GGML_TYPE_F32, 97, 65, 513, 1, 1, 1);
+}
+
+/* ---- packed weights ---- */
+
+static ggml_backend_buffer_type_t pack_type(void) {
+    const ggml_backend_reg_t reg = ggml_backend_cpu_reg();
+    ggml_backend_buffer_type_t * (*extra)(ggml_backend_dev_t) =
+        (ggml_backend_buffer_type_t * (*) (ggml_backend_dev_t)) (uintptr_t) ggml_backend_reg_get_proc_address(reg, "ggml_backend_dev_get_extra_bufts");
+    ggml_backend_buffer_type_t * types = extra != NULL ? extra(ggml_backend_reg_dev_get(reg, 0)) : NULL;
+    for (; types != NULL && *types != NULL; types++) {
+        if (strcmp(ggml_backend_buft_name(*types), "CPU_REPACK") == 0) {
+            return *types;
+        }
+    }
+    return NULL;
+}
+
+struct packed {
+    struct ggml_context * ctx;
+    ggml_backend_buffer_t buffer;
+    struct ggml_tensor *  a;
+};
+
+/* A copy of a in packed memory. */
+static struct packed pack(const struct ggml_tensor * a) {
+    const struct ggml_init_params params = { 1 << 16, NULL, true };
+    struct packed                 p      = { .ctx = ggml_init(params) };
+    p.a                                  = ggml_dup_tensor(p.ctx, a);
+    p.buffer                             = ggml_backend_alloc_ctx_tensors_from_buft(p.ctx, pack_type());
+    ggml_backend_tensor_set(p.a, a->data, 0, ggml_nbytes(a));
+    return p;
+}
+
+static void unpack(struct packed * p) {
+    ggml_backend_buffer_free(p->buffer);
+    ggml_free(p->ctx);
+}
+
+static bool packs(enum ggml_type type) {
+    struct ggml_context * ctx = new_context(1 << 16);
+    struct ggml_tensor *  a   = ggml_new_tensor_2d(ctx, type, 256, 16);
+    struct ggml_tensor *  b   = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 256, 1);
+    const ggml_backend_dev_t    device = ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0);
+    const ggml_backend_buffer_t empty  = ggml_backend_buft_alloc_buffer(pack_type(), 0); /* as llama.cpp asks */
+    struct ggml_tensor *        dst    = ggml_mul_mat(ctx, a, b);
+    a->buffer                          = empty;
+    const bool answer                  = ggml_backend_dev_supports_op(device, dst);
+    ggml_backend_buffer_free(empty);
+    ggml_free(ctx);
+    return answer;
+}
+
+TEST(packed_bytes) { /* any part of the original bytes is written and comes back */
+    if (pack_type() == NULL) {
+        SKIP("no packed weights here");
+    }
+    for (int t = 0; t < GGML_TYPE_COUNT; t++) {
+        if (ggml_blck_size((enum ggml_type) t) <= 1) {
+            continue;
+        }
+        struct ggml_context * ctx = new_context(1 << 20);
+        struct ggml_tensor *  a   = ggml_new_tensor_2d(ctx, (enum ggml_type) t, 512, 48);
+        const size_t          n   = ggml_nbytes(a);
+        for (size_t i = 0; i < n; i++) {
+            ((char *) a->data)[i] = (char) harness_random(&seed);
+        }
+        struct packed p    = pack(a);
+        char *        back = malloc(n);
+        for (int round = 0; round < 40; round++) {
+            const size_t first = harness_random(&seed) % n, size = round == 0 ? n - first : harness_random(&seed) % (n - first);
+            if (round % 3 == 1) {
+                for (size_t i = first; i < first + size; i++) {
+                    ((char *) a->data)[i] = (char) harness_random(&seed);
+                }
+                ggml_backend_tensor_set(p.a, (char *) a->data + first, first, size);
+            } else if (round % 3 == 2) {
+                memset((char *) a->data + first, round, size);
+                ggml_backend_tensor_memset(p.a, (uint8_t) round, first, size);
+            }
+            ggml_backend_tensor_get(p.a, back, first, size);
+            CHECK_MSG(memcmp((char *) a->data + first, back, size) == 0, "%s: bytes %zu + %zu", ggml_type_name((enum ggml_type) t), first, size);
+        }
+        free(back);
+        unpack(&p);
+        ggml_free(ctx);
+        harness_count_run(1);
+    }
+}
+
+TEST(packed_products) {
+    static const int64_t ms[] = { 1, 2, 5, 12, 13, 31, 64 };
+    if (pack_type() == NULL) {
+        SKIP("no packed weights here");
+    }
+    for (int t = 0; t < GGML_TYPE_COUNT; t++) {
+        const int64_t block = ggml_blck_size((enum ggml_type) t);
+        if (block <= 1 || !packs((enum ggml_type) t)) {
+            harness_count_skipped("the format is not packed on this processor", 1);
+            continue;
+        }
+        for (int i = 0; i < 7; i++) {
+            for (int shape = 0; shape < 4; shape++) {
+                const int64_t         k   = shape == 0 ? block : shape == 1 ? 576 / block * block : shape == 2 ? 1280 : 4352;
+                const int64_t         n   = shape == 0 ? 16 : shape == 1 ? 48 : shape == 2 ? 208 : 32;
+                struct ggml_context * ctx = new_context((size_t) (k * (n + ms[i]) * 8 + n * ms[i] * 8 + 65536));
+                struct ggml_tensor *  a   = ggml_new_tensor_2d(ctx, (enum ggml_type) t, k, n);
+                struct ggml_tensor *  b   = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, k, ms[i], shape == 1 ? 2 : 1);
+                fill(a, -1, 1);
+                fill(b, -1, 1);
+                struct packed        p   = pack(a);
+                struct ggml_tensor * dst = ggml_mul_mat(ctx, p.a, b);
+                char                 what[128];
+                snprintf(what, sizeof(what), "packed %s [%d %d] x %d", ggml_type_name(a->type), (int) k, (int) n, (int) ms[i]);
+                run(ctx, dst, what);
+                dst->src[0]        = a; /* the reference reads the plain copy */
+                const double error = compare(dst, bound(a, ms[i] <= 12 ? 1 : 16));
+                CHECK_MSG(error <= 1.0, "%s: error %.3g of the bound", what, error);
+                harness_count_run(1);
+                unpack(&p);
+                ggml_free(ctx);
+            }
+        }
+    }
+}
+
+TEST(packed_is_for_products_alone) {
+    if (pack_type() == NULL || !packs(GGML_TYPE_Q4_0)) {
+        SKIP("no packed weights here");
+    }
+    struct ggml_context * ctx = new_context(1 << 18);
+    struct ggml_tensor *  a   = ggml_new_tensor_2d(ctx, GGML_TYPE_Q4_0, 64, 16);
+    struct ggml_tensor *  odd = ggml_new_tensor_2d(ctx, GGML_TYPE_Q4_0, 64, 17);
+    struct ggml_tensor *  ids = ggml_new_tensor_1d(ctx, GGML_TYPE_I32, 2);
+    struct ggml_tensor *  b   = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 64, 2);
+    fill(a, -1, 1);
+    fill(odd, -1, 1);
+    struct packed            p = pack(a), q = pack(odd);
+    const ggml_backend_dev_t device = ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0);
+    CHECK(ggml_backend_dev_supports_op(device, ggml_mul_mat(ctx, p.a, b)));
+    CHECK(!ggml_backend_dev_supports_op(device, ggml_mul_mat(ctx, q.a, b))); /* no whole group of rows */
+    CHECK(!ggml_backend_dev_supports_op(device, ggml_mul_mat(ctx, ggml_view_2d(ctx, p.a, 64, 16, p.a->nb[1], 0), b)));
+    CHECK(!ggml_backend_dev_supports_op(device, ggml_get_rows(ctx, p.a, ids)));
+    CHECK(!ggml_backend_dev_supports_op(device, ggml_cpy(ctx, p.a, ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 64, 16))));
+    unpack(&p);
+    unpack(&q);
+    ggml_free(ctx);
 }

@@ -15,6 +15,7 @@
 #include "graft-module.h"
 #include "harness.h"
 #include "kernel/kernel.h"
+#include "pack/layout.h"
 
 static uint64_t seed = 1;
 
@@ -150,25 +151,23 @@ static int64_t round_up(int64_t n, int64_t to) {
     return (n + to - 1) / to * to;
 }
 
-static void check_gemm_shape(const char * name, const struct cpu_gemm_kernel * g, bool bf16, int64_t k, int64_t n, int64_t m, bool add) {
+static void check_gemm_shape(const char * name, const struct cpu_gemm_kernel * g, bool bf16, int64_t k, int64_t n, int64_t m, int how) {
     const size_t  size   = bf16 ? 2 : 4;
     const int64_t padded = round_up(k, g->k_align), blocks = round_up(m, 16) / 16, tile_rows = round_up(n, g->n_tile);
     const size_t  panel_stride = (size_t) round_up(padded * (int64_t) size, 64), pack_stride = (size_t) padded * size * 16;
-    const size_t  c_stride = (size_t) n + 3;
+    const bool    across = how & CPU_GEMM_ACROSS, add = how & CPU_GEMM_ADD;
+    const int64_t c_rows = across ? n : m, c_cols = across ? m : n;
+    const size_t  c_stride = (size_t) c_cols + 3;
     struct fence  panel = fence_new(panel_stride * (size_t) tile_rows), pack = fence_new(pack_stride * (size_t) blocks);
-    struct fence  x = fence_new((size_t) (m * k) * 4), c = fence_new((size_t) m * c_stride * 4);
-    float *       w = malloc((size_t) (n * k) * 4 + 1), *before = malloc((size_t) m * c_stride * 4 + 1);
+    struct fence  x = fence_new((size_t) (m * k) * 4), c = fence_new((size_t) c_rows * c_stride * 4);
+    float *       w = malloc((size_t) (n * k) * 4 + 1), *before = malloc((size_t) c_rows * c_stride * 4 + 1);
     fill_floats((float *) x.data, m * k);
     fill_floats(w, n * k);
-    memset(panel.data, 0, panel_stride * (size_t) tile_rows);
+    memset(panel.data, 0xff, panel_stride * (size_t) tile_rows);
     for (int64_t j = 0; j < n; j++) {
-        for (int64_t l = 0; l < k; l++) {
-            if (bf16) {
-                ((uint16_t *) (panel.data + (size_t) j * panel_stride))[l] = ggml_fp32_to_bf16(w[j * k + l]).bits;
-                w[j * k + l] = ggml_bf16_to_fp32(ggml_fp32_to_bf16(w[j * k + l]));
-            } else {
-                ((float *) (panel.data + (size_t) j * panel_stride))[l] = w[j * k + l];
-            }
+        g->row(k, w + j * k, panel.data + (size_t) j * panel_stride);
+        for (int64_t l = 0; l < k && bf16; l++) {
+            w[j * k + l] = ggml_bf16_to_fp32(ggml_fp32_to_bf16(w[j * k + l]));
         }
     }
     memset(pack.data, 0xff, pack_stride * (size_t) blocks);
@@ -179,17 +178,16 @@ static void check_gemm_shape(const char * name, const struct cpu_gemm_kernel * g
         }
         g->pack(k, m - i < 16 ? m - i : 16, rows, pack.data + (size_t) (i / 16) * pack_stride);
     }
-    fill_floats((float *) c.data, m * (int64_t) c_stride);
-    memcpy(before, c.data, (size_t) m * c_stride * 4);
-    g->multiply(padded, n, m, panel.data, panel_stride, pack.data, pack_stride, (float *) c.data, c_stride, add);
+    fill_floats((float *) c.data, c_rows * (int64_t) c_stride);
+    memcpy(before, c.data, (size_t) c_rows * c_stride * 4);
+    g->multiply(padded, n, m, panel.data, panel_stride, pack.data, pack_stride, (float *) c.data, c_stride, how);
     double worst = 0;
-    for (int64_t i = 0; i < m; i++) {
-        for (int64_t j = 0; j < (int64_t) c_stride; j++) {
-            const float got = ((float *) c.data)[i * (int64_t) c_stride + j], old = before[i * (int64_t) c_stride + j];
-            if (j >= n) {
-                CHECK_MSG(got == old, "%s: wrote beside row %d", name, (int) i);
-                continue;
-            }
+    for (int64_t at = 0; at < c_rows * (int64_t) c_stride; at++) {
+        const int64_t row = at / (int64_t) c_stride, col = at % (int64_t) c_stride, i = across ? col : row, j = across ? row : col;
+        const float   got = ((float *) c.data)[at], old = before[at];
+        if (col >= c_cols) {
+            CHECK_MSG(got == old, "%s: wrote beside row %d", name, (int) row);
+        } else {
             double sum = add ? old : 0, sizes = fabs(sum);
             for (int64_t l = 0; l < k; l++) {
                 float v = ((float *) x.data)[i * k + l];
@@ -218,7 +216,7 @@ static void bench_gemm(const char * name, const struct cpu_gemm_kernel * g, bool
     float *       c = calloc((size_t) (n * m), 4);
     double        ns;
     if (g->native) {
-        BEST_NS(g->multiply(k, n, m, panel, row + 64, pack, row * 16, c, (size_t) n, false), ns);
+        BEST_NS(g->multiply(k, n, m, panel, row + 64, pack, row * 16, c, (size_t) n, 0), ns);
         printf("%-36s %8.1f GFLOP/s\n", name, 2.0 * (double) (k * n * m) / ns);
     }
     free(panel);
@@ -233,7 +231,7 @@ static void check_gemm(const char * name, const struct cpu_gemm_kernel * g, bool
     for (int k = 0; k < 8; k++) {
         for (int n = 0; n < 10; n++) {
             for (int m = 0; m < 10; m++) {
-                check_gemm_shape(name, g, bf16, ks[k], ns[n], ms[m], (k + n + m) % 2 == 1);
+                check_gemm_shape(name, g, bf16, ks[k], ns[n], ms[m], (k + n + m) % 4);
             }
         }
     }
@@ -301,6 +299,119 @@ static void check_gemv(const char * name, enum ggml_type type, const struct cpu_
     }
 }
 
+/* ---- packed weights ---- */
+
+static void check_packed_panel(const char * name, enum ggml_type type, cpu_panel_f32_fn f32, cpu_panel_bf16_fn bf16) {
+    const int64_t block = ggml_blck_size(type);
+    for (int64_t k = block; k <= 3 * block; k += block) {
+        const size_t row_size = ggml_row_size(type, k);
+        char *       rows = malloc(row_size * 16);
+        struct fence packed = fence_new(row_size * 16), out = fence_new((size_t) k * 16 * (f32 != NULL ? 4 : 2));
+        float *      want   = malloc((size_t) k * sizeof(float));
+        REQUIRE(fill_rows(type, rows, 16, k));
+        pack_group(type, rows, packed.data, row_size);
+        if (f32 != NULL) {
+            f32(k, packed.data, (float *) out.data);
+        } else {
+            bf16(k, packed.data, (uint16_t *) out.data);
+        }
+        double worst = 0;
+        for (int64_t j = 0; j < 16; j++) {
+            graft_type_decoder(type)(rows + (size_t) j * row_size, want, k);
+            for (int64_t l = 0; l < k; l++) {
+                const float got = f32 != NULL ? ((float *) out.data)[l * 16 + j] : bf16_value(((uint16_t *) out.data)[(l / 2 * 16 + j) * 2 + l % 2]);
+                const double bound = f32 != NULL ? 2e-7 : 1.0 / 256;
+                worst              = fmax(worst, fabs((double) got - want[l]) / (bound * fabs(want[l]) + 1e-7));
+            }
+        }
+        CHECK_MSG(worst <= 1.0, "%s: k %d: error %.3g of the bound", name, (int) k, worst);
+        harness_count_run(1);
+        free(rows);
+        free(want);
+        fence_free(&packed);
+        fence_free(&out);
+    }
+}
+
+/* Against the same rows unpacked, which check_gemv has compared with sums in double: equal but for the order of the sums. */
+static void check_gemv_packed(const char * name, enum ggml_type type, const struct cpu_gemv_kernel * g) {
+    const int64_t block = ggml_blck_size(type);
+    for (int64_t k = block; k <= (block == 256 ? 1024 : 608); k += block) {
+        for (int64_t n = 16; n <= 48; n += 16) {
+            const size_t row_size = ggml_row_size(type, k);
+            char *       rows = malloc(row_size * (size_t) n);
+            struct fence packed = fence_new(row_size * (size_t) n), act = fence_new((size_t) ((k + 255) / 256) * sizeof(struct cpu_act_q16));
+            struct fence y = fence_new((size_t) n * 4);
+            float *      x = malloc((size_t) k * 4), *row = malloc((size_t) k * 4);
+            REQUIRE(fill_rows(type, rows, n, k));
+            for (int64_t j = 0; j < n; j += 16) {
+                pack_group(type, rows + (size_t) j * row_size, packed.data + (size_t) j * row_size, row_size);
+            }
+            fill_floats(x, k);
+            encode_act(g, x, k, act.data);
+            memset(y.data, 0xff, (size_t) n * 4);
+            g->multiply(k, n, packed.data, row_size, act.data, (float *) y.data);
+            double worst = 0;
+            for (int64_t j = 0; j < n; j++) {
+                double sum = 0, sizes = 0;
+                graft_type_decoder(type)(rows + (size_t) j * row_size, row, k);
+                for (int64_t l = 0; l < k; l++) {
+                    sum += (double) row[l] * x[l];
+                    sizes += fabs(row[l]);
+                }
+                const double error = fabs(((float *) y.data)[j] - sum) / (2e-5 * sizes + 1e-30);
+                worst              = error > worst || isnan(error) ? error : worst;
+            }
+            CHECK_MSG(worst <= 1.0, "%s: k %d n %d: error %.3g of the bound", name, (int) k, (int) n, worst);
+            harness_count_run(1);
+            free(rows);
+            free(x);
+            free(row);
+            fence_free(&packed);
+            fence_free(&act);
+            fence_free(&y);
+        }
+    }
+    if (benchmark()) {
+        const int64_t k = 1536, n = 400;
+        const size_t  row_size = ggml_row_size(type, k);
+        char *        w = calloc((size_t) n, row_size);
+        float *       x = calloc((size_t) k, 4), *y = malloc((size_t) n * 4);
+        struct cpu_act_q16 act[6];
+        double        ns;
+        encode_act(g, x, k, act);
+        BEST_NS(g->multiply(k, n, w, row_size, act, y), ns);
+        printf("%-36s %8.1f GFLOP/s %6.1f GB/s\n", name, 2.0 * (double) (k * n) / ns, (double) row_size * (double) n / ns);
+        free(w);
+        free(x);
+        free(y);
+    }
+}
+
+TEST(packed_layout) { /* the original bytes come back */
+    int formats = 0;
+    for (int t = 0; t < GGML_TYPE_COUNT; t++) {
+        if (pack_format((enum ggml_type) t)) {
+            const size_t size = ggml_type_size((enum ggml_type) t) * 3;
+            char *       rows = malloc(size * 16), *back = malloc(size * 16);
+            struct fence packed = fence_new(size * 16);
+            for (size_t i = 0; i < size * 16; i++) {
+                rows[i] = (char) harness_random(&seed);
+            }
+            pack_group((enum ggml_type) t, rows, packed.data, size);
+            pack_ungroup((enum ggml_type) t, packed.data, back, size);
+            CHECK_MSG(memcmp(rows, back, size * 16) == 0, "%s: other bytes came back", ggml_type_name((enum ggml_type) t));
+            CHECK(memcmp(rows, packed.data, size * 16) != 0);
+            free(rows);
+            free(back);
+            fence_free(&packed);
+            formats++;
+        }
+    }
+    CHECK(formats > 0);
+    harness_count_run(formats);
+}
+
 /* ---- activations ---- */
 
 static void check_act(const char * name, void (*encode)(int64_t, const float *, struct cpu_act_q16 *)) {
@@ -341,62 +452,52 @@ static void check_act(const char * name, void (*encode)(int64_t, const float *, 
 #define SLOT_INDEX(slot, array) \
     ((enum ggml_type) ((offsetof(struct cpu_kernels, slot) - offsetof(struct cpu_kernels, gemm.array)) / sizeof(void *)))
 
-TEST(panels) {
+#define LINE_panel_f32(slot, function)  check_panel(#function, SLOT_INDEX(slot, panel_f32), (cpu_panel_f32_fn) FUNCTION(function), NULL)
+#define LINE_panel_bf16(slot, function) check_panel(#function, SLOT_INDEX(slot, panel_bf16), NULL, (cpu_panel_bf16_fn) FUNCTION(function))
+#define LINE_packed_f32(slot, function) \
+    check_packed_panel(#function, SLOT_INDEX(slot, packed_f32), (cpu_panel_f32_fn) FUNCTION(function), NULL)
+#define LINE_packed_bf16(slot, function) \
+    check_packed_panel(#function, SLOT_INDEX(slot, packed_bf16), NULL, (cpu_panel_bf16_fn) FUNCTION(function))
+#define LINE_gemm(slot, function)                                                       \
+    check_gemm(#function, (const struct cpu_gemm_kernel *) (const void *) &function,    \
+               ((const struct cpu_gemm_kernel *) (const void *) &function)->group == 2)
+#define LINE_gemv(slot, function) \
+    check_gemv(#function, SLOT_INDEX(slot, gemv), (const struct cpu_gemv_kernel *) (const void *) &function)
+#define LINE_gemv_packed(slot, function) \
+    check_gemv_packed(#function, SLOT_INDEX(slot, gemv_packed), (const struct cpu_gemv_kernel *) (const void *) &function)
+#define LINE_act(slot, function) check_act(#function, (void (*)(int64_t, const float *, struct cpu_act_q16 *)) FUNCTION(function))
+#define FUNCTION(function) (void (*)(void)) (uintptr_t) &function
+
+/* Runs the lines of one family: the others' branches are never reached. */
+#define KERNEL(family, slot, isa, function)                                         \
+    if (strcmp(#family, wanted) == 0 && usable(CPU_ISA_##isa, #function)) {         \
+        LINE_##family(slot, function);                                              \
+    }
+
+static void check_family(const char * wanted) {
     cpu_kernels_init();
-#define KERNEL(family, slot, isa, function) LINE_##family(slot, isa, function)
-#define LINE_gemm(slot, isa, function)
-#define LINE_gemv(slot, isa, function)
-#define LINE_act(slot, isa, function)
-#define LINE_panel_f32(slot, isa, function)                                   \
-    if (usable(CPU_ISA_##isa, #function)) {                                   \
-        check_panel(#function, SLOT_INDEX(slot, panel_f32), function, NULL);  \
-    }
-#define LINE_panel_bf16(slot, isa, function)                                  \
-    if (usable(CPU_ISA_##isa, #function)) {                                   \
-        check_panel(#function, SLOT_INDEX(slot, panel_bf16), NULL, function); \
-    }
 #include "kernel/kernels_gemm.inc"
-#undef LINE_gemm
-#undef LINE_gemv
-#undef LINE_act
-#undef LINE_panel_f32
-#undef LINE_panel_bf16
 }
 
+TEST(panels_f32) {
+    check_family("panel_f32");
+}
+TEST(panels_bf16) {
+    check_family("panel_bf16");
+}
+TEST(packed_panels) {
+    check_family("packed_f32");
+    check_family("packed_bf16");
+}
 TEST(gemms) {
-    cpu_kernels_init();
-#define LINE_panel_f32(slot, isa, function)
-#define LINE_panel_bf16(slot, isa, function)
-#define LINE_gemv(slot, isa, function)
-#define LINE_act(slot, isa, function)
-#define LINE_gemm(slot, isa, function)                                        \
-    if (usable(CPU_ISA_##isa, #function)) {                                   \
-        check_gemm(#function, &function, function.group == 2);                \
-    }
-#include "kernel/kernels_gemm.inc"
-#undef LINE_gemm
-#undef LINE_gemv
-#undef LINE_act
+    check_family("gemm");
 }
-
 TEST(one_row_products) {
-    cpu_kernels_init();
-#define LINE_gemm(slot, isa, function)
-#define LINE_act(slot, isa, function)
-#define LINE_gemv(slot, isa, function)                                        \
-    if (usable(CPU_ISA_##isa, #function)) {                                   \
-        check_gemv(#function, SLOT_INDEX(slot, gemv), &function);             \
-    }
-#include "kernel/kernels_gemm.inc"
-#undef LINE_gemv
-#undef LINE_act
+    check_family("gemv");
 }
-
+TEST(packed_one_row_products) {
+    check_family("gemv_packed");
+}
 TEST(activations) {
-#define LINE_gemv(slot, isa, function)
-#define LINE_act(slot, isa, function)                                         \
-    if (usable(CPU_ISA_##isa, #function)) {                                   \
-        check_act(#function, function);                                       \
-    }
-#include "kernel/kernels_gemm.inc"
+    check_family("act");
 }

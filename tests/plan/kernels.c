@@ -20,8 +20,8 @@ static bool supports(void * user_data, ggml_backend_dev_t device, const struct g
     return ggml_is_contiguous(node->src[0]);
 }
 
-static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes, int n,
-                                void ** plan, struct ggml_ext_need * need) {
+static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes,
+                                int n, void ** plan, struct ggml_ext_need * need) {
     (void) user_data;
     (void) backend;
     (void) nodes;
@@ -62,7 +62,7 @@ static enum ggml_status execute(void * user_data, void * plan, ggml_backend_t ba
 }
 
 static struct ggml_ext_kernel_desc kernel_named(const char * name) {
-    return (struct ggml_ext_kernel_desc) {
+    return (struct ggml_ext_kernel_desc){
         .size     = sizeof(struct ggml_ext_kernel_desc),
         .name     = name,
         .op       = GGML_OP_SQR,
@@ -85,7 +85,7 @@ static ggml_backend_sched_t new_sched(void) {
     }
     n_prepared = n_destroyed = n_executed = 0;
     bad_workspace                         = false;
-    ggml_backend_t backends[2]            = { &gpu.backend, &cpu.backend };
+    ggml_backend_t backends[2]            = {&gpu.backend, &cpu.backend};
     return ggml_backend_sched_new(backends, NULL, 2, 8, false, false);
 }
 
@@ -98,7 +98,7 @@ struct chain {
 
 /* sqr, transpose + cont, sqr, transpose + cont on the gpu, the last add on the cpu */
 static struct chain new_chain(ggml_backend_sched_t sched) {
-    struct chain c = { .ctx = toy_context(64) };
+    struct chain c = {.ctx = toy_context(64)};
     c.graph        = ggml_new_graph(c.ctx);
     c.x            = ggml_new_tensor_2d(c.ctx, GGML_TYPE_F32, 16, 16);
     ggml_set_input(c.x);
@@ -122,9 +122,9 @@ static void check_values(const struct chain * c) {
     }
     ggml_backend_tensor_get(c->nodes[5], y, 0, sizeof(y));
     for (int i = 0; i < 256; i++) {
-        const int   j      = i % 16 * 16 + i / 16; /* transposed once */
-        const float cubed  = x[j] * x[j] * x[j];
-        const float again  = x[i] * x[i] * x[i];
+        const int   j     = i % 16 * 16 + i / 16; /* transposed once */
+        const float cubed = x[j] * x[j] * x[j];
+        const float again = x[i] * x[i] * x[i];
         CHECK(y[i] == 2.0f * (again * again * again + cubed));
     }
 }
@@ -152,14 +152,14 @@ static void count_item(const struct ggml_ext_plan_item * item, void * user_data)
 TEST(workspaces_are_planned_with_the_graph) {
     ggml_backend_sched_t sched    = new_sched();
     struct chain         c        = new_chain(sched);
-    size_t               sizes[2] = { 0 };
+    size_t               sizes[2] = {0};
     ggml_backend_sched_reserve_size(sched, c.graph, sizes);
     CHECK_MSG(sizes[0] > WORKSPACE && sizes[0] < 2 * WORKSPACE + 1024, "%zu bytes", sizes[0]);
     CHECK(gpu.n_buffers == 0);
     CHECK(ggml_ext_sched_plan(sched, count_item, NULL) == GGML_STATUS_FAILED);
     REQUIRE(ggml_backend_sched_alloc_graph(sched, c.graph));
     CHECK(ggml_backend_sched_get_buffer_size(sched, &gpu.backend) == sizes[0]);
-    int counts[2] = { 0 };
+    int counts[2] = {0};
     CHECK(ggml_ext_sched_plan(sched, count_item, counts) == GGML_STATUS_SUCCESS);
     CHECK(counts[0] == 6 && counts[1] == 2);
     for (int round = 0; round < 3; round++) {
@@ -231,6 +231,7 @@ TEST(stale_plan_is_an_error) {
     REQUIRE(ggml_backend_sched_alloc_graph(sched, c.graph));
     set_values(c.x);
     CHECK(ggml_backend_sched_graph_compute(sched, c.graph) == GGML_STATUS_SUCCESS);
+    check_values(&c); /* its tensors had memory from before: workspaces and copies still lie elsewhere */
     CHECK(ggml_ext_set_policy(&gpu.device, "test.cube", GGML_EXT_POLICY_AUTO) == GGML_STATUS_SUCCESS);
     ggml_free(c.ctx);
     ggml_backend_sched_free(sched);

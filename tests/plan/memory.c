@@ -28,15 +28,18 @@ void * __libc_realloc(void * p, size_t size);
 void * __libc_memalign(size_t alignment, size_t size);
 void   __libc_free(void * p);
 
-static long n_calls; /* that give memory */
-static long n_live;
-static long fail_at; /* 0: none; all from there on fail when fail_on is set */
-static bool fail_on;
+/* volatile: compilers know what malloc does, and that it changes nothing of ours */
+static volatile long n_calls; /* that give memory */
+static volatile long n_live;
+static volatile long fail_at; /* 0: none; all from there on fail when fail_on is set */
+static volatile bool fail_on;
 
 static bool refused(void) {
     n_calls++;
     return fail_at > 0 && (n_calls == fail_at || (fail_on && n_calls > fail_at));
 }
+
+#pragma GCC visibility push(default) /* the libraries must find these */
 
 void * malloc(size_t size) {
     void * p = refused() ? NULL : __libc_malloc(size);
@@ -72,6 +75,8 @@ void free(void * p) {
     __libc_free(p);
 }
 
+#pragma GCC visibility pop
+
 struct scene {
     struct toy            gpu, cpu;
     struct ggml_context * ctx;
@@ -106,7 +111,7 @@ static void close_scene(struct scene * s) {
 }
 
 static ggml_backend_sched_t new_sched(struct scene * s) {
-    ggml_backend_t backends[2] = { &s->gpu.backend, &s->cpu.backend };
+    ggml_backend_t backends[2] = {&s->gpu.backend, &s->cpu.backend};
     return ggml_backend_sched_new(backends, NULL, 2, 4, false, false);
 }
 
@@ -158,17 +163,17 @@ TEST(allocating_again_allocates_nothing) {
 static bool survive(long n, bool on) {
     struct scene s;
     open_scene(&s);
-    const long live    = n_live;
-    bool       ok      = true;
-    size_t     sizes[2] = { 0 };
-    fail_at            = n_calls + n;
-    fail_on            = on;
+    const long live            = n_live;
+    bool       ok              = true;
+    size_t     sizes[2]        = {0};
+    fail_at                    = n_calls + n;
+    fail_on                    = on;
     ggml_backend_sched_t sched = new_sched(&s);
     if (sched != NULL) {
         scatter(&s, sched);
         ggml_backend_sched_reserve_size(sched, s.graph, sizes);
-        ok = ggml_backend_sched_reserve(sched, s.graph) && ok;
-        ok = ggml_backend_sched_graph_compute(sched, s.graph) == GGML_STATUS_SUCCESS && ok;
+        ok      = ggml_backend_sched_reserve(sched, s.graph) && ok;
+        ok      = ggml_backend_sched_graph_compute(sched, s.graph) == GGML_STATUS_SUCCESS && ok;
         fail_at = fail_at > n_calls ? fail_at : 0;
         if (fail_at == 0) { /* memory is back: everything works */
             ggml_backend_sched_reset(sched);

@@ -12,7 +12,7 @@ enum { MAX_BLOCKS = 400 };
 
 static void check_layout(const struct pack_block * blocks, size_t n, int32_t pool, const struct pack_layout * layout,
                          size_t max_chunk) {
-    size_t extents[MAX_BLOCKS] = { 0 };
+    size_t extents[MAX_BLOCKS] = {0};
     size_t sum                 = 0;
     for (size_t i = 0; i < n; i++) {
         const struct pack_block * a = &blocks[i];
@@ -29,11 +29,13 @@ static void check_layout(const struct pack_block * blocks, size_t n, int32_t poo
             if (b->pool != pool || b->size == 0 || b->chunk != a->chunk || a->end < b->start || b->end < a->start) {
                 continue;
             }
-            CHECK_MSG(a->offset + a->size <= b->offset || b->offset + b->size <= a->offset, "blocks %zu and %zu overlap", i, j);
+            CHECK_MSG(a->offset + a->size <= b->offset || b->offset + b->size <= a->offset,
+                      "blocks %zu and %zu overlap", i, j);
         }
     }
     for (size_t c = 0; c < layout->n; c++) {
-        CHECK_MSG(layout->sizes[c] == extents[c], "chunk %zu: says %zu, blocks end at %zu", c, layout->sizes[c], extents[c]);
+        CHECK_MSG(layout->sizes[c] == extents[c], "chunk %zu: says %zu, blocks end at %zu", c, layout->sizes[c],
+                  extents[c]);
         CHECK(layout->sizes[c] <= max_chunk);
         sum += layout->sizes[c];
     }
@@ -55,8 +57,8 @@ static size_t most_alive(const struct pack_block * blocks, size_t n, int32_t poo
 }
 
 TEST(random_blocks) {
-    struct pack_scratch scratch = { 0 };
-    struct pack_layout  layout  = { 0 };
+    struct pack_scratch scratch = {0};
+    struct pack_layout  layout  = {0};
     uint64_t            state   = 1;
     size_t              used = 0, bound = 0;
     for (int round = 0; round < 400; round++) {
@@ -66,11 +68,11 @@ TEST(random_blocks) {
         for (size_t i = 0; i < n; i++) {
             const int32_t start = (int32_t) (harness_random(&state) % 100) - 1;
             const bool    ever  = harness_random(&state) % 16 == 0;
-            blocks[i]           = (struct pack_block) {
-                .size  = harness_random(&state) % 64 * 32,
-                .start = start,
-                .end   = ever ? PACK_FOREVER : start + (int32_t) (harness_random(&state) % 10),
-                .pool  = (int32_t) (harness_random(&state) % 2),
+            blocks[i]           = (struct pack_block){
+                          .size  = harness_random(&state) % 64 * 32,
+                          .start = start,
+                          .end   = ever ? PACK_FOREVER : start + (int32_t) (harness_random(&state) % 10),
+                          .pool  = (int32_t) (harness_random(&state) % 2),
             };
         }
         for (int32_t pool = 0; pool < 2; pool++) {
@@ -86,11 +88,13 @@ TEST(random_blocks) {
             REQUIRE(pack_pool(&scratch, again, n, pool, max_chunk, &layout));
             CHECK(layout.total == total);
             for (size_t i = 0; i < n; i++) {
-                CHECK(again[i].pool != pool || (again[i].offset == blocks[i].offset && again[i].chunk == blocks[i].chunk));
+                CHECK(again[i].pool != pool ||
+                      (again[i].offset == blocks[i].offset && again[i].chunk == blocks[i].chunk));
             }
         }
     }
-    CHECK_MSG(used < bound + bound / 10, "%zu bytes where at least %zu are needed: the packing has got worse", used, bound);
+    CHECK_MSG(used < bound + bound / 10, "%zu bytes where at least %zu are needed: the packing has got worse", used,
+              bound);
     pack_scratch_free(&scratch);
     free(layout.sizes);
 }
@@ -98,12 +102,12 @@ TEST(random_blocks) {
 TEST(many_free_ranges) {
     /* 2000 blocks, of which every second one ends: no limit on holes */
     enum { N = 2000 };
-    struct pack_scratch scratch = { 0 };
-    struct pack_layout  layout  = { 0 };
+    struct pack_scratch scratch = {0};
+    struct pack_layout  layout  = {0};
     struct pack_block * blocks  = calloc(2 * N, sizeof(*blocks));
     for (int i = 0; i < N; i++) {
-        blocks[i]     = (struct pack_block) { .size = 32, .start = 0, .end = i % 2 == 0 ? 1 : 3 };
-        blocks[N + i] = (struct pack_block) { .size = 32, .start = 2, .end = 3 };
+        blocks[i]     = (struct pack_block){.size = 32, .start = 0, .end = i % 2 == 0 ? 1 : 3};
+        blocks[N + i] = (struct pack_block){.size = 32, .start = 2, .end = 3};
     }
     REQUIRE(pack_pool(&scratch, blocks, 2 * N, 0, SIZE_MAX, &layout));
     CHECK(layout.total == 32 * (N + N / 2));
@@ -114,12 +118,12 @@ TEST(many_free_ranges) {
 
 TEST(large_first_beats_order_of_time) {
     /* by time the small block that lives for ever lands in the middle of what the large one needs later */
-    struct pack_scratch scratch  = { 0 };
-    struct pack_layout  layout   = { 0 };
+    struct pack_scratch scratch  = {0};
+    struct pack_layout  layout   = {0};
     struct pack_block   blocks[] = {
-        { .size = 64, .start = 0, .end = 1 },
-        { .size = 32, .start = 1, .end = PACK_FOREVER },
-        { .size = 128, .start = 2, .end = 2 },
+          {.size = 64, .start = 0, .end = 1},
+          {.size = 32, .start = 1, .end = PACK_FOREVER},
+          {.size = 128, .start = 2, .end = 2},
     };
     REQUIRE(pack_pool(&scratch, blocks, 3, 0, SIZE_MAX, &layout));
     CHECK_MSG(layout.total == 160, "%zu bytes", layout.total);
@@ -128,12 +132,12 @@ TEST(large_first_beats_order_of_time) {
 }
 
 TEST(sizes_beyond_all_addresses) {
-    struct pack_scratch scratch  = { 0 };
-    struct pack_layout  layout   = { 0 };
+    struct pack_scratch scratch  = {0};
+    struct pack_layout  layout   = {0};
     struct pack_block   blocks[] = {
-        { .size = SIZE_MAX / 2 - 31, .start = 0, .end = 1 },
-        { .size = SIZE_MAX / 2 - 31, .start = 0, .end = 1 },
-        { .size = 64, .start = 0, .end = 1 },
+          {.size = SIZE_MAX / 2 - 31, .start = 0, .end = 1},
+          {.size = SIZE_MAX / 2 - 31, .start = 0, .end = 1},
+          {.size = 64, .start = 0, .end = 1},
     };
     CHECK(!pack_pool(&scratch, blocks, 3, 0, SIZE_MAX, &layout));
     CHECK(base_error_text()[0] != 0);

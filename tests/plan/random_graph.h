@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random graphs from a seed, the same from the same seed: elementwise chains, products, norms, labels, copies, results in
- * place, with leafs of every kind. The reference for their values gives every tensor memory of its own.
+ * Random graphs from a seed, the same from the same seed: elementwise chains, products, norms, labels, copies, results
+ * in place, with leafs of every kind. The reference for their values gives every tensor memory of its own.
  */
 #ifndef GRAFT_TESTS_PLAN_RANDOM_GRAPH_H
 #define GRAFT_TESTS_PLAN_RANDOM_GRAPH_H
@@ -37,8 +37,8 @@ static struct ggml_tensor * random_contiguous(struct random_graph * g) {
 
 static void random_leaf(struct random_graph * g) {
     const int            kind = random_below(g, 4); /* 0: weight, 1: input, 2: plain leaf, 3: input and output */
-    struct ggml_tensor * t    = ggml_new_tensor_2d(kind == 0 ? g->weights : g->ctx, GGML_TYPE_F32, 1 + random_below(g, 9),
-                                                   1 + random_below(g, 9));
+    struct ggml_tensor * t = ggml_new_tensor_2d(kind == 0 ? g->weights : g->ctx, GGML_TYPE_F32, 1 + random_below(g, 9),
+                                                1 + random_below(g, 9));
     if (kind == 1 || kind == 3) {
         ggml_set_input(t);
     }
@@ -83,7 +83,9 @@ static struct ggml_tensor * random_node(struct random_graph * g) {
         case 6:
             return c != NULL ? ggml_neg(ctx, c) : NULL;
         case 7:
-            return c != NULL && c->ne[2] == 1 ? ggml_mul_mat(ctx, random_partner(g, c->ne[0], 1 + random_below(g, 6)), c) : NULL;
+            return c != NULL && c->ne[2] == 1
+                       ? ggml_mul_mat(ctx, random_partner(g, c->ne[0], 1 + random_below(g, 6)), c)
+                       : NULL;
         case 8:
             return c != NULL ? ggml_reshape_2d(ctx, c, ggml_nelements(c), 1) : NULL;
         case 9:
@@ -91,7 +93,9 @@ static struct ggml_tensor * random_node(struct random_graph * g) {
         case 10:
             return ggml_transpose(ctx, a);
         case 11:
-            return a->ne[1] > 1 ? ggml_view_2d(ctx, a, a->ne[0], a->ne[1] - 1, a->nb[1], random_below(g, 2) ? a->nb[1] : 0) : NULL;
+            return a->ne[1] > 1
+                       ? ggml_view_2d(ctx, a, a->ne[0], a->ne[1] - 1, a->nb[1], random_below(g, 2) ? a->nb[1] : 0)
+                       : NULL;
         case 12:
             return c != NULL ? ggml_rms_norm(ctx, c, 1.0f) : NULL;
         case 13:
@@ -103,7 +107,7 @@ static struct ggml_tensor * random_node(struct random_graph * g) {
 
 /* A graph of n_nodes draws. Everything that nobody reads stays readable, so all of it is compared. */
 static TOY_UNUSED struct random_graph random_graph_make(uint64_t seed, int n_nodes) {
-    struct random_graph g = { .state = seed * 0x9E3779B97F4A7C15u + 1 };
+    struct random_graph g = {.state = seed * 0x9E3779B97F4A7C15u + 1};
     g.ctx                 = toy_context(RANDOM_MAX);
     g.weights             = toy_context(RANDOM_MAX);
     g.graph               = ggml_new_graph_custom(g.ctx, RANDOM_MAX, false);
@@ -138,8 +142,8 @@ static TOY_UNUSED void random_graph_fill(const struct random_graph * g, uint64_t
     }
 }
 
-/* Is the node's value there when the graph has run? Yes for outputs and for what nobody reads, provided that nobody writes into
- * its memory afterwards. */
+/* Is the node's value there when the graph has run? Yes for outputs and for what nobody reads, provided that nobody
+ * writes into its memory afterwards. */
 static TOY_UNUSED bool random_graph_kept(const struct ggml_cgraph * graph, int i) {
     const struct ggml_tensor * node = graph->nodes[i];
     const struct ggml_tensor * root = node->view_src != NULL ? node->view_src : node;
@@ -179,11 +183,13 @@ static TOY_UNUSED void random_graph_compare(const struct random_graph * g, uint6
         ggml_backend_tensor_get(got, a, 0, bytes);
         ggml_backend_tensor_get(want, b, 0, bytes);
         for (int64_t j = 0; j < ggml_nelements(got); j++) {
-            const size_t at = (size_t) (j % got->ne[0]) * got->nb[0] + (size_t) (j / got->ne[0] % got->ne[1]) * got->nb[1] +
+            const size_t at = (size_t) (j % got->ne[0]) * got->nb[0] +
+                              (size_t) (j / got->ne[0] % got->ne[1]) * got->nb[1] +
                               (size_t) (j / (got->ne[0] * got->ne[1])) * got->nb[2];
             if (memcmp(a + at, b + at, sizeof(float)) != 0) {
-                CHECK_MSG(false, "seed %llu: node %d '%s' (%s), element %lld: %g, expected %g", (unsigned long long) seed, i,
-                          got->name, ggml_op_name(got->op), (long long) j, *(float *) (a + at), *(float *) (b + at));
+                CHECK_MSG(false, "seed %llu: node %d '%s' (%s), element %lld: %g, expected %g",
+                          (unsigned long long) seed, i, got->name, ggml_op_name(got->op), (long long) j,
+                          *(float *) (a + at), *(float *) (b + at));
                 break;
             }
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scheduler on two and three devices with memory of their own: where nodes go, what is copied, and what happens when
- * something fails.
+ * The scheduler on two and three devices with memory of their own: where nodes go, what is copied, and what happens
+ * when something fails.
  */
 #include "ggml-ext.h"
 #include "random_graph.h"
@@ -23,7 +23,7 @@ static void open_pair(struct pair * p, bool parallel) {
     toy_init(&p->gpu, "gpu", GGML_BACKEND_DEVICE_TYPE_GPU);
     toy_init(&p->cpu, "cpu", GGML_BACKEND_DEVICE_TYPE_CPU);
     p->gpu.has_events = p->cpu.has_events = parallel;
-    ggml_backend_t backends[2]            = { &p->gpu.backend, &p->cpu.backend };
+    ggml_backend_t backends[2]            = {&p->gpu.backend, &p->cpu.backend};
     p->sched                              = ggml_backend_sched_new(backends, NULL, 2, 16, parallel, false);
     p->ctx                                = toy_context(2048);
     p->gpu_weights                        = toy_context(512);
@@ -33,9 +33,9 @@ static void open_pair(struct pair * p, bool parallel) {
 }
 
 static void open_weights(struct pair * p) {
-    p->gpu_memory = ggml_backend_alloc_ctx_tensors_from_buft(p->gpu_weights, &p->gpu.buft);
-    p->cpu_memory = ggml_backend_alloc_ctx_tensors_from_buft(p->cpu_weights, &p->cpu.buft);
-    ggml_backend_buffer_t both[2] = { p->gpu_memory, p->cpu_memory };
+    p->gpu_memory                 = ggml_backend_alloc_ctx_tensors_from_buft(p->gpu_weights, &p->gpu.buft);
+    p->cpu_memory                 = ggml_backend_alloc_ctx_tensors_from_buft(p->cpu_weights, &p->cpu.buft);
+    ggml_backend_buffer_t both[2] = {p->gpu_memory, p->cpu_memory};
     for (int i = 0; i < 2; i++) {
         if (both[i] != NULL) {
             ggml_backend_buffer_set_usage(both[i], GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
@@ -102,9 +102,9 @@ TEST(nodes_follow_their_weights) {
     struct ggml_tensor * w3 = weight(p.gpu_weights, 8, 8, "w3");
     open_weights(&p);
     struct ggml_tensor * x  = input(&p, 8, 4);
-    struct ggml_tensor * n0 = ggml_sqr(p.ctx, x);           /* before: spreads up from the gpu */
+    struct ggml_tensor * n0 = ggml_sqr(p.ctx, x); /* before: spreads up from the gpu */
     struct ggml_tensor * n1 = ggml_mul_mat(p.ctx, w1, n0);
-    struct ggml_tensor * n2 = ggml_sqr(p.ctx, n1);          /* after: spreads down */
+    struct ggml_tensor * n2 = ggml_sqr(p.ctx, n1); /* after: spreads down */
     struct ggml_tensor * n3 = ggml_mul_mat(p.ctx, w2, n2);
     struct ggml_tensor * v  = ggml_reshape_2d(p.ctx, n3, 4, 8);
     struct ggml_tensor * n4 = ggml_sqr(p.ctx, ggml_reshape_2d(p.ctx, v, 8, 4));
@@ -130,7 +130,7 @@ TEST(what_the_preferred_device_refuses_goes_to_the_cpu) {
     struct pair p;
     open_pair(&p, false);
     p.gpu.refuses[GGML_OP_RMS_NORM] = true;
-    struct ggml_tensor * w = weight(p.gpu_weights, 8, 8, "w");
+    struct ggml_tensor * w          = weight(p.gpu_weights, 8, 8, "w");
     open_weights(&p);
     struct ggml_tensor * x = input(&p, 8, 4);
     struct ggml_tensor * a = ggml_mul_mat(p.ctx, w, x);
@@ -222,15 +222,15 @@ TEST(memory_that_several_read_needs_no_copies) {
     struct pair p;
     open_pair(&p, false);
     ggml_backend_sched_free(p.sched);
-    p.gpu.also_reads            = &p.cpu;
-    ggml_backend_t backends[2]  = { &p.gpu.backend, &p.cpu.backend };
-    ggml_backend_buffer_type_t bufts[2] = { &p.cpu.buft, &p.cpu.buft };
-    p.sched                     = ggml_backend_sched_new(backends, bufts, 2, 16, false, false);
+    p.gpu.also_reads                       = &p.cpu;
+    ggml_backend_t             backends[2] = {&p.gpu.backend, &p.cpu.backend};
+    ggml_backend_buffer_type_t bufts[2]    = {&p.cpu.buft, &p.cpu.buft};
+    p.sched                                = ggml_backend_sched_new(backends, bufts, 2, 16, false, false);
     REQUIRE(p.sched != NULL);
-    p.gpu.refuses[GGML_OP_ADD]  = true;
-    struct ggml_tensor * x      = input(&p, 8, 4);
-    struct ggml_tensor * a      = ggml_add(p.ctx, x, x);
-    struct ggml_tensor * b      = ggml_sqr(p.ctx, a); /* moves up: same memory, a device that comes first */
+    p.gpu.refuses[GGML_OP_ADD] = true;
+    struct ggml_tensor * x     = input(&p, 8, 4);
+    struct ggml_tensor * a     = ggml_add(p.ctx, x, x);
+    struct ggml_tensor * b     = ggml_sqr(p.ctx, a); /* moves up: same memory, a device that comes first */
     ggml_build_forward_expand(p.graph, b);
     REQUIRE(ggml_backend_sched_alloc_graph(p.sched, p.graph));
     CHECK(on_cpu(&p, a) && on_gpu(&p, b));
@@ -242,12 +242,25 @@ TEST(memory_that_several_read_needs_no_copies) {
     close_pair(&p);
 }
 
+TEST(results_lie_in_the_memory_of_their_own_device) {
+    struct pair p;
+    open_pair(&p, false);
+    p.gpu.also_reads       = &p.cpu;
+    struct ggml_tensor * x = input(&p, 8, 4);
+    struct ggml_tensor * y = ggml_sqr(p.ctx, x); /* read in place, but not written over it */
+    ggml_build_forward_expand(p.graph, y);
+    ggml_backend_sched_set_tensor_backend(p.sched, y, &p.gpu.backend);
+    REQUIRE(ggml_backend_sched_alloc_graph(p.sched, p.graph));
+    CHECK(x->buffer == p.cpu.buffers[0] && y->buffer == p.gpu.buffers[0]);
+    close_pair(&p);
+}
+
 TEST(work_on_host_weights_is_offered_to_the_preferred_device) {
     for (int offload = 0; offload < 2; offload++) {
         struct pair p;
         open_pair(&p, false);
         ggml_backend_sched_free(p.sched);
-        ggml_backend_t backends[2] = { &p.gpu.backend, &p.cpu.backend };
+        ggml_backend_t backends[2] = {&p.gpu.backend, &p.cpu.backend};
         p.sched                    = ggml_backend_sched_new(backends, NULL, 2, 16, false, offload);
         p.gpu.offloads             = true;
         struct ggml_tensor * w1    = weight(p.cpu_weights, 8, 8, "w1");
@@ -329,11 +342,11 @@ TEST(strided_view_is_copied_whole) {
 TEST(a_copy_is_made_again_when_its_original_was_written) {
     struct pair p;
     open_pair(&p, false);
-    struct ggml_tensor * x = ggml_sqr(p.ctx, input(&p, 8, 1));
-    struct ggml_tensor * a = ggml_neg(p.ctx, x);           /* gpu: reads a copy of x */
-    struct ggml_tensor * s = ggml_scale_inplace(p.ctx, x, 10.0f); /* cpu: writes x */
-    struct ggml_tensor * b = ggml_neg(p.ctx, x);           /* gpu: must see that */
-    struct ggml_tensor * in_order[] = { x, a, s, b };
+    struct ggml_tensor * x          = ggml_sqr(p.ctx, input(&p, 8, 1));
+    struct ggml_tensor * a          = ggml_neg(p.ctx, x);                  /* gpu: reads a copy of x */
+    struct ggml_tensor * s          = ggml_scale_inplace(p.ctx, x, 10.0f); /* cpu: writes x */
+    struct ggml_tensor * b          = ggml_neg(p.ctx, x);                  /* gpu: must see that */
+    struct ggml_tensor * in_order[] = {x, a, s, b};
     for (int i = 0; i < 4; i++) {
         ggml_build_forward_expand(p.graph, in_order[i]);
         ggml_backend_sched_set_tensor_backend(p.sched, in_order[i], i % 2 == 0 ? &p.cpu.backend : &p.gpu.backend);
@@ -362,10 +375,10 @@ TEST(only_used_experts_are_copied) {
     struct pair p;
     open_pair(&p, false);
     ggml_backend_sched_free(p.sched);
-    ggml_backend_t backends[2]  = { &p.gpu.backend, &p.cpu.backend };
-    p.sched                     = ggml_backend_sched_new(backends, NULL, 2, 16, false, true);
-    p.gpu.offloads              = true;
-    struct ggml_tensor * w      = ggml_set_name(ggml_new_tensor_3d(p.cpu_weights, GGML_TYPE_F32, 4, 200, 6), "experts");
+    ggml_backend_t backends[2] = {&p.gpu.backend, &p.cpu.backend};
+    p.sched                    = ggml_backend_sched_new(backends, NULL, 2, 16, false, true);
+    p.gpu.offloads             = true;
+    struct ggml_tensor * w     = ggml_set_name(ggml_new_tensor_3d(p.cpu_weights, GGML_TYPE_F32, 4, 200, 6), "experts");
     open_weights(&p);
     struct ggml_tensor * x   = ggml_new_tensor_3d(p.ctx, GGML_TYPE_F32, 4, 1, 3);
     struct ggml_tensor * ids = ggml_new_tensor_2d(p.ctx, GGML_TYPE_I32, 2, 3);
@@ -377,7 +390,7 @@ TEST(only_used_experts_are_copied) {
     CHECK(on_gpu(&p, y));
     toy_fill(w, 3);
     set_all(x, 1.0f);
-    const int32_t used[6] = { 1, 2, 4, 1, 2, 2 };
+    const int32_t used[6] = {1, 2, 4, 1, 2, 2};
     ggml_backend_tensor_set(ids, used, 0, sizeof(used));
     CHECK(ggml_backend_sched_graph_compute(p.sched, p.graph) == GGML_STATUS_SUCCESS);
     for (int64_t i = 0; i < ggml_nelements(y); i++) {
@@ -388,7 +401,7 @@ TEST(only_used_experts_are_copied) {
         }
         CHECK(value(y, i) == sum);
     }
-    const int32_t wild[6] = { 1, 2, 4, 1, 6, 2 };
+    const int32_t wild[6] = {1, 2, 4, 1, 6, 2};
     ggml_backend_tensor_set(ids, wild, 0, sizeof(wild));
     CHECK(ggml_backend_sched_graph_compute(p.sched, p.graph) == GGML_STATUS_FAILED);
     CHECK(text_names("expert 6"));
@@ -404,7 +417,7 @@ struct trial {
 };
 
 static void open_trial(struct trial * t, uint64_t seed, bool parallel, bool deferred) {
-    static const char * const names[]    = { "gpu", "npu", "cpu" };
+    static const char * const names[] = {"gpu", "npu", "cpu"};
     ggml_backend_t            backends[3];
     t->n_toys = 2 + (int) (seed % 2);
     for (int i = 0; i < t->n_toys; i++) {
@@ -502,13 +515,40 @@ TEST(random_graphs_on_devices_with_streams) {
     }
 }
 
+TEST(memory_is_not_used_again_before_another_stream_has_read_it) {
+    struct pair p;
+    open_pair(&p, false);
+    ggml_backend_sched_free(p.sched);
+    p.gpu.also_reads                       = &p.cpu;
+    p.gpu.deferred                         = true;
+    ggml_backend_t             backends[2] = {&p.gpu.backend, &p.cpu.backend};
+    ggml_backend_buffer_type_t bufts[2]    = {&p.cpu.buft, &p.cpu.buft};
+    p.sched                                = ggml_backend_sched_new(backends, bufts, 2, 16, false, false);
+    struct ggml_tensor * w                 = weight(p.cpu_weights, 8, 8, "w");
+    open_weights(&p);
+    struct ggml_tensor * x = input(&p, 8, 8);
+    struct ggml_tensor * a = ggml_cont(p.ctx, ggml_transpose(p.ctx, x)); /* gpu: when somebody waits for it */
+    struct ggml_tensor * b = ggml_cont(p.ctx, ggml_transpose(p.ctx, w)); /* cpu: may lie where x was */
+    ggml_build_forward_expand(p.graph, a);
+    ggml_build_forward_expand(p.graph, b);
+    ggml_backend_sched_set_tensor_backend(p.sched, a, &p.gpu.backend);
+    ggml_backend_sched_set_tensor_backend(p.sched, b, &p.cpu.backend);
+    REQUIRE(ggml_backend_sched_alloc_graph(p.sched, p.graph));
+    CHECK(b->data == x->data); /* else this test shows nothing */
+    set_all(x, 1.0f);
+    set_all(w, 2.0f);
+    CHECK(ggml_backend_sched_graph_compute(p.sched, p.graph) == GGML_STATUS_SUCCESS);
+    CHECK_MSG(value(a, 0) == 1.0f && value(b, 0) == 2.0f, "%g %g", value(a, 0), value(b, 0));
+    close_pair(&p);
+}
+
 /* ---- pipeline copies ---- */
 
 TEST(graphs_follow_one_another_without_waiting) {
     struct pair p;
     open_pair(&p, true);
     CHECK(ggml_backend_sched_get_n_copies(p.sched) == 4);
-    p.gpu.deferred = true;
+    p.gpu.deferred          = true;
     struct ggml_tensor * w1 = weight(p.gpu_weights, 8, 8, "w1");
     struct ggml_tensor * w2 = weight(p.cpu_weights, 8, 8, "w2");
     struct ggml_tensor * w3 = weight(p.gpu_weights, 8, 8, "w3");
@@ -524,7 +564,8 @@ TEST(graphs_follow_one_another_without_waiting) {
         struct ggml_tensor *  x     = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 8, 1);
         ggml_set_input(x);
         struct ggml_tensor * y = ggml_mul_mat(ctx, w3, ggml_mul_mat(ctx, w2, ggml_mul_mat(ctx, w1, x)));
-        ggml_build_forward_expand(graph, ggml_cpy(ctx, y, ggml_view_2d(ctx, o, 8, 1, o->nb[1], (size_t) round * o->nb[1])));
+        ggml_build_forward_expand(graph,
+                                  ggml_cpy(ctx, y, ggml_view_2d(ctx, o, 8, 1, o->nb[1], (size_t) round * o->nb[1])));
         ggml_backend_sched_reset(p.sched);
         REQUIRE(ggml_backend_sched_alloc_graph(p.sched, graph));
         set_all(x, (float) round);
@@ -547,7 +588,7 @@ TEST(graphs_follow_one_another_without_waiting) {
 
 /* S1: the size is a hint. */
 TEST(graphs_larger_than_announced) {
-    struct toy     cpu;
+    struct toy cpu;
     toy_init(&cpu, "cpu", GGML_BACKEND_DEVICE_TYPE_CPU);
     ggml_backend_t       backend = &cpu.backend;
     ggml_backend_sched_t sched   = ggml_backend_sched_new(&backend, NULL, 1, 1, false, false);
@@ -602,8 +643,8 @@ TEST(external_leaf_over_a_reset) {
 TEST(reserve_twice_is_reserve_once) {
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct trial        t;
-        struct random_graph g     = random_graph_make(seed, N_DRAWS);
-        size_t              sizes[3] = { 0 };
+        struct random_graph g        = random_graph_make(seed, N_DRAWS);
+        size_t              sizes[3] = {0};
         open_trial(&t, seed, seed % 4 == 0, false);
         ggml_backend_buffer_t weights = ggml_backend_alloc_ctx_tensors_from_buft(g.weights, &t.toys[t.n_toys - 1].buft);
         const size_t          before  = total_bytes(&t);
@@ -612,8 +653,8 @@ TEST(reserve_twice_is_reserve_once) {
         REQUIRE(ggml_backend_sched_reserve(t.sched, g.graph));
         size_t sum = 0;
         for (int b = 0; b < t.n_toys; b++) {
-            CHECK_MSG(ggml_backend_sched_get_buffer_size(t.sched, &t.toys[b].backend) == sizes[b], "seed %llu, device %d",
-                      (unsigned long long) seed, b);
+            CHECK_MSG(ggml_backend_sched_get_buffer_size(t.sched, &t.toys[b].backend) == sizes[b],
+                      "seed %llu, device %d", (unsigned long long) seed, b);
             sum += sizes[b];
         }
         CHECK(total_bytes(&t) - before == sum);
@@ -644,8 +685,8 @@ TEST(out_of_memory_at_every_allocation) {
             t.toys[b].max_size = 512;
         }
         ggml_backend_buffer_t weights = ggml_backend_alloc_ctx_tensors_from_buft(g.weights, &t.toys[t.n_toys - 1].buft);
-        struct toy * failing = &t.toys[n % t.n_toys];
-        failing->fail_alloc  = 1 + n / t.n_toys;
+        struct toy *          failing = &t.toys[n % t.n_toys];
+        failing->fail_alloc           = 1 + n / t.n_toys;
         const enum ggml_status status = ggml_backend_sched_graph_compute(t.sched, g.graph);
         const bool             hit    = failing->fail_alloc == 0;
         CHECK(status == (hit ? GGML_STATUS_ALLOC_FAILED : GGML_STATUS_SUCCESS));
@@ -667,7 +708,7 @@ TEST(out_of_memory_at_every_allocation) {
 /* ---- running ---- */
 
 TEST(failure_of_any_node_reaches_the_caller) {
-    static const enum ggml_status statuses[] = { GGML_STATUS_FAILED, GGML_STATUS_ABORTED, GGML_STATUS_ALLOC_FAILED };
+    static const enum ggml_status statuses[] = {GGML_STATUS_FAILED, GGML_STATUS_ABORTED, GGML_STATUS_ALLOC_FAILED};
     for (int n = 1; n < 200; n++) {
         struct trial        t;
         struct random_graph g = random_graph_make(17, N_DRAWS);
@@ -710,7 +751,7 @@ TEST(evaluation_callback) {
     for (int every = 1; every <= 3; every++) {
         for (int stop_at = 0; stop_at <= 3; stop_at++) {
             struct pair  p;
-            struct watch w = { .want_every = every, .stop_at = stop_at };
+            struct watch w = {.want_every = every, .stop_at = stop_at};
             open_pair(&p, false);
             struct ggml_tensor * x = input(&p, 4, 1);
             struct ggml_tensor * y = x;
@@ -750,7 +791,7 @@ TEST(unwanted_nodes_run_together) {
     struct ggml_context * ctx     = toy_context(32);
     struct ggml_cgraph *  graph   = ggml_new_graph(ctx);
     struct ggml_tensor *  y       = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 4);
-    struct watch          w       = { .want_every = 4 };
+    struct watch          w       = {.want_every = 4};
     for (int i = 0; i < 10; i++) {
         y = ggml_scale(ctx, y, 1.0f);
     }
@@ -809,7 +850,7 @@ TEST(one_graph_on_two_schedulers) {
 TEST(wrong_arguments) {
     struct toy gpu;
     toy_init(&gpu, "gpu", GGML_BACKEND_DEVICE_TYPE_GPU);
-    ggml_backend_t backends[2] = { &gpu.backend, NULL };
+    ggml_backend_t backends[2] = {&gpu.backend, NULL};
     CHECK(ggml_backend_sched_new(backends, NULL, 0, 1, false, false) == NULL);
     CHECK(ggml_backend_sched_new(backends, NULL, 1, 1, false, false) == NULL); /* no CPU */
     CHECK(text_names("CPU"));

@@ -2,8 +2,8 @@
  *
  * Devices for the tests of planning: memory of their own with guard bytes, scalar kernels for a few operators, and
  * switches that make them refuse operators, run out of memory at a chosen allocation, fail at a chosen node, or work
- * deferred (nothing happens until somebody waits, so that a missing wait gives wrong values). Every kernel checks that its
- * tensors lie in memory that the device can read and is told of every fault by a failed check.
+ * deferred (nothing happens until somebody waits, so that a missing wait gives wrong values). Every kernel checks that
+ * its tensors lie in memory that the device can read and is told of every fault by a failed check.
  */
 #ifndef GRAFT_TESTS_PLAN_TOY_H
 #define GRAFT_TESTS_PLAN_TOY_H
@@ -24,12 +24,12 @@ struct toy;
 /* A task of a deferred device. */
 struct toy_task {
     enum { TOY_COMPUTE, TOY_COPY, TOY_SET, TOY_WAIT } kind;
-    struct ggml_tensor   node;
-    struct ggml_tensor   src[GGML_MAX_SRC];
-    void *               data; /* TOY_SET */
-    size_t               offset, size;
-    struct toy *         other; /* TOY_WAIT: for this device */
-    size_t               until; /* ... to have done so many tasks */
+    struct ggml_tensor node;
+    struct ggml_tensor src[GGML_MAX_SRC];
+    void *             data; /* TOY_SET */
+    size_t             offset, size;
+    struct toy *       other; /* TOY_WAIT: for this device */
+    size_t             until; /* ... to have done so many tasks */
 };
 
 struct toy {
@@ -40,7 +40,7 @@ struct toy {
     struct ggml_backend             backend;
     enum ggml_backend_dev_type      type;
     size_t                          alignment, max_size;
-    bool                            is_host;    /* other devices may read its memory */
+    bool                            is_host; /* other devices may read its memory */
     bool                            refuses[GGML_OP_COUNT];
     bool                            offloads;
     struct toy *                    also_reads; /* memory of another device that it reads in place */
@@ -111,7 +111,8 @@ static bool toy_guards_intact(ggml_backend_buffer_t buffer) {
 
 static void toy_free_buffer(ggml_backend_buffer_t buffer) {
     struct toy * toy = buffer->buft->context;
-    CHECK_MSG(toy_guards_intact(buffer), "%s: guard bytes of a buffer of %zu bytes were overwritten", toy->name, buffer->size);
+    CHECK_MSG(toy_guards_intact(buffer), "%s: guard bytes of a buffer of %zu bytes were overwritten", toy->name,
+              buffer->size);
     for (int i = 0; i < toy->n_buffers; i++) {
         if (toy->buffers[i] == buffer) {
             toy->buffers[i] = toy->buffers[--toy->n_buffers];
@@ -155,7 +156,7 @@ static ggml_backend_buffer_t toy_alloc_buffer(ggml_backend_buffer_type_t buft, s
     if (toy->fail_alloc > 0 && --toy->fail_alloc == 0) {
         return NULL;
     }
-    const size_t  padded = (size + 2 * TOY_GUARD + 255) / 256 * 256;
+    const size_t    padded = (size + 2 * TOY_GUARD + 255) / 256 * 256;
     unsigned char * memory = aligned_alloc(256, padded);
     if (memory == NULL || toy->n_buffers == TOY_MAX_BUFFERS) {
         free(memory);
@@ -179,18 +180,18 @@ static float * toy_at(const struct ggml_tensor * t, int64_t i0, int64_t i1, int6
                       (size_t) i3 * t->nb[3]);
 }
 
-#define TOY_EACH(t)                                          \
-    for (int64_t i3 = 0; i3 < (t)->ne[3]; i3++)              \
-        for (int64_t i2 = 0; i2 < (t)->ne[2]; i2++)          \
-            for (int64_t i1 = 0; i1 < (t)->ne[1]; i1++)      \
+#define TOY_EACH(t)                                     \
+    for (int64_t i3 = 0; i3 < (t)->ne[3]; i3++)         \
+        for (int64_t i2 = 0; i2 < (t)->ne[2]; i2++)     \
+            for (int64_t i1 = 0; i1 < (t)->ne[1]; i1++) \
                 for (int64_t i0 = 0; i0 < (t)->ne[0]; i0++)
 
 static void toy_binary(struct ggml_tensor * t) {
     const struct ggml_tensor * a = t->src[0];
     const struct ggml_tensor * b = t->src[1];
-    TOY_EACH (t) {
-        const float x = *toy_at(a, i0, i1, i2, i3);
-        const float y = *toy_at(b, i0 % b->ne[0], i1 % b->ne[1], i2 % b->ne[2], i3 % b->ne[3]);
+    TOY_EACH(t) {
+        const float x              = *toy_at(a, i0, i1, i2, i3);
+        const float y              = *toy_at(b, i0 % b->ne[0], i1 % b->ne[1], i2 % b->ne[2], i3 % b->ne[3]);
         *toy_at(t, i0, i1, i2, i3) = t->op == GGML_OP_ADD ? x + y : t->op == GGML_OP_SUB ? x - y : x * y;
     }
 }
@@ -201,7 +202,7 @@ static void toy_unary(struct ggml_tensor * t) {
         scale = ggml_get_op_params_f32(t, 0);
         shift = ggml_get_op_params_f32(t, 1);
     }
-    TOY_EACH (t) {
+    TOY_EACH(t) {
         const float x              = *toy_at(t->src[0], i0, i1, i2, i3);
         *toy_at(t, i0, i1, i2, i3) = t->op == GGML_OP_SQR ? x * x : t->op == GGML_OP_UNARY ? -x : x * scale + shift;
     }
@@ -211,20 +212,22 @@ static void toy_unary(struct ggml_tensor * t) {
 static void toy_copy(struct ggml_tensor * t) {
     const struct ggml_tensor * a = t->src[0];
     int64_t                    n = 0;
-    TOY_EACH (t) {
-        const int64_t j            = n++;
-        *toy_at(t, i0, i1, i2, i3) = *toy_at(a, j % a->ne[0], j / a->ne[0] % a->ne[1], j / (a->ne[0] * a->ne[1]) % a->ne[2],
-                                             j / (a->ne[0] * a->ne[1] * a->ne[2]));
+    TOY_EACH(t) {
+        const int64_t j = n++;
+        *toy_at(t, i0, i1, i2, i3) =
+            *toy_at(a, j % a->ne[0], j / a->ne[0] % a->ne[1], j / (a->ne[0] * a->ne[1]) % a->ne[2],
+                    j / (a->ne[0] * a->ne[1] * a->ne[2]));
     }
 }
 
 static void toy_mul_mat(struct ggml_tensor * t) {
     const struct ggml_tensor * a = t->src[0];
     const struct ggml_tensor * b = t->src[1];
-    TOY_EACH (t) {
+    TOY_EACH(t) {
         float sum = 0.0f;
         for (int64_t k = 0; k < a->ne[0]; k++) {
-            sum += *toy_at(a, k, i0, i2 / (b->ne[2] / a->ne[2]), i3 / (b->ne[3] / a->ne[3])) * *toy_at(b, k, i1, i2, i3);
+            sum +=
+                *toy_at(a, k, i0, i2 / (b->ne[2] / a->ne[2]), i3 / (b->ne[3] / a->ne[3])) * *toy_at(b, k, i1, i2, i3);
         }
         *toy_at(t, i0, i1, i2, i3) = sum;
     }
@@ -234,7 +237,7 @@ static void toy_mul_mat_id(struct ggml_tensor * t) {
     const struct ggml_tensor * a   = t->src[0];
     const struct ggml_tensor * b   = t->src[1];
     const struct ggml_tensor * ids = t->src[2];
-    TOY_EACH (t) {
+    TOY_EACH(t) {
         const int32_t expert = *(const int32_t *) toy_at(ids, i1, i2, 0, 0);
         float         sum    = 0.0f;
         for (int64_t k = 0; k < a->ne[0]; k++) {
@@ -265,10 +268,18 @@ struct toy_kernel {
 };
 
 static const struct toy_kernel toy_kernels[] = {
-    { GGML_OP_ADD, toy_binary },       { GGML_OP_SUB, toy_binary },         { GGML_OP_MUL, toy_binary },
-    { GGML_OP_SCALE, toy_unary },      { GGML_OP_SQR, toy_unary },          { GGML_OP_UNARY, toy_unary },
-    { GGML_OP_CPY, toy_copy },         { GGML_OP_CONT, toy_copy },          { GGML_OP_DUP, toy_copy },
-    { GGML_OP_MUL_MAT, toy_mul_mat },  { GGML_OP_MUL_MAT_ID, toy_mul_mat_id }, { GGML_OP_RMS_NORM, toy_rms_norm },
+    {GGML_OP_ADD, toy_binary},
+    {GGML_OP_SUB, toy_binary},
+    {GGML_OP_MUL, toy_binary},
+    {GGML_OP_SCALE, toy_unary},
+    {GGML_OP_SQR, toy_unary},
+    {GGML_OP_UNARY, toy_unary},
+    {GGML_OP_CPY, toy_copy},
+    {GGML_OP_CONT, toy_copy},
+    {GGML_OP_DUP, toy_copy},
+    {GGML_OP_MUL_MAT, toy_mul_mat},
+    {GGML_OP_MUL_MAT_ID, toy_mul_mat_id},
+    {GGML_OP_RMS_NORM, toy_rms_norm},
 };
 
 static const struct toy_kernel * toy_find_kernel(enum ggml_op op) {
@@ -298,7 +309,8 @@ static void toy_check_place(const struct toy * toy, const struct ggml_tensor * t
 
 static void toy_run_node(struct toy * toy, struct ggml_tensor * node) {
     const struct toy_kernel * kernel = toy_find_kernel(node->op);
-    CHECK_MSG(kernel != NULL && !toy->refuses[node->op], "%s: was given %s, which it refuses", toy->name, ggml_op_name(node->op));
+    CHECK_MSG(kernel != NULL && !toy->refuses[node->op], "%s: was given %s, which it refuses", toy->name,
+              ggml_op_name(node->op));
     if (kernel == NULL) {
         return;
     }
@@ -381,7 +393,8 @@ static enum ggml_status toy_graph_compute(ggml_backend_t backend, struct ggml_cg
     return GGML_STATUS_SUCCESS;
 }
 
-static void toy_set_async(ggml_backend_t backend, struct ggml_tensor * tensor, const void * data, size_t offset, size_t size) {
+static void toy_set_async(ggml_backend_t backend, struct ggml_tensor * tensor, const void * data, size_t offset,
+                          size_t size) {
     struct toy * toy = backend->context;
     if (!toy->deferred) {
         memcpy((char *) tensor->data + offset, data, size);
@@ -395,12 +408,14 @@ static void toy_set_async(ggml_backend_t backend, struct ggml_tensor * tensor, c
     memcpy(task->data, data, size);
 }
 
-static void toy_get_async(ggml_backend_t backend, const struct ggml_tensor * tensor, void * data, size_t offset, size_t size) {
+static void toy_get_async(ggml_backend_t backend, const struct ggml_tensor * tensor, void * data, size_t offset,
+                          size_t size) {
     toy_synchronize(backend);
     memcpy(data, (const char *) tensor->data + offset, size);
 }
 
-static bool toy_cpy_async(ggml_backend_t from, ggml_backend_t to, const struct ggml_tensor * src, struct ggml_tensor * dst) {
+static bool toy_cpy_async(ggml_backend_t from, ggml_backend_t to, const struct ggml_tensor * src,
+                          struct ggml_tensor * dst) {
     struct toy * a = from->context;
     struct toy * b = to->context;
     if (!b->deferred || from->iface.get_name != to->iface.get_name || !a->deferred) {
@@ -525,18 +540,18 @@ static TOY_UNUSED void toy_init(struct toy * toy, const char * name, enum ggml_b
     toy->reg.context        = toy;
     toy->reg.iface.get_name = toy_reg_name;
 
-    toy->device.context               = toy;
-    toy->device.reg                   = &toy->reg;
-    toy->device.iface.get_name        = toy_device_name;
-    toy->device.iface.get_description = toy_device_name;
-    toy->device.iface.get_type        = toy_device_type;
-    toy->device.iface.get_props       = toy_get_props;
-    toy->device.iface.get_buffer_type = toy_device_buft;
-    toy->device.iface.supports_op     = toy_supports_op;
-    toy->device.iface.supports_buft   = toy_supports_buft;
-    toy->device.iface.offload_op      = toy_offload_op;
-    toy->device.iface.event_new       = toy_event_new;
-    toy->device.iface.event_free      = toy_event_free;
+    toy->device.context                 = toy;
+    toy->device.reg                     = &toy->reg;
+    toy->device.iface.get_name          = toy_device_name;
+    toy->device.iface.get_description   = toy_device_name;
+    toy->device.iface.get_type          = toy_device_type;
+    toy->device.iface.get_props         = toy_get_props;
+    toy->device.iface.get_buffer_type   = toy_device_buft;
+    toy->device.iface.supports_op       = toy_supports_op;
+    toy->device.iface.supports_buft     = toy_supports_buft;
+    toy->device.iface.offload_op        = toy_offload_op;
+    toy->device.iface.event_new         = toy_event_new;
+    toy->device.iface.event_free        = toy_event_free;
     toy->device.iface.event_synchronize = toy_event_synchronize;
 
     toy->buft.context             = toy;
@@ -584,9 +599,8 @@ static TOY_UNUSED bool toy_all_guards_intact(const struct toy * toy) {
 
 static TOY_UNUSED struct ggml_context * toy_context(size_t n_tensors) {
     const size_t nodes = 4 * n_tensors + 64;
-    return ggml_init((struct ggml_init_params) {
-        .mem_size = nodes * ggml_tensor_overhead() + ggml_graph_overhead_custom(nodes, false) +
-                    ggml_graph_overhead(),
+    return ggml_init((struct ggml_init_params){
+        .mem_size = nodes * ggml_tensor_overhead() + ggml_graph_overhead_custom(nodes, false) + ggml_graph_overhead(),
         .no_alloc = true,
     });
 }

@@ -9,17 +9,17 @@
 #include "kernel/avx2/simd.h"
 #include "kernel/vec_function.h"
 
-#define TILE_KEYS 4
-
-static inline vf vh_load(const ggml_fp16_t * p) {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *) p));
-}
-
-static inline float vf_sum(vf x) {
-    const __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-    const __m128 pair = _mm_add_ps(half, _mm_movehl_ps(half, half));
-    return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
-}
-
 #define ISA(name) name##__avx2
+#define TILE      4
+#define QUERIES   2
+
+/* By pairs of vectors, then pairs of those, then the two halves. */
+static inline void sums_of_4(const vf * a, float * sums) {
+    const __m256 ab = _mm256_add_ps(_mm256_unpacklo_ps(a[0], a[1]), _mm256_unpackhi_ps(a[0], a[1]));
+    const __m256 cd = _mm256_add_ps(_mm256_unpacklo_ps(a[2], a[3]), _mm256_unpackhi_ps(a[2], a[3]));
+    const __m256 x  = _mm256_add_ps(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xEE));
+    _mm_storeu_ps(sums, _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1)));
+}
+
 #include "kernel/attention.inc"
+#include "kernel/attention_row.inc"

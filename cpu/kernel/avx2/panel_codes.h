@@ -30,7 +30,8 @@
     X(q3_k, Q3_K, block_q3_K, 256, 16, 7)         \
     X(q4_k, Q4_K, block_q4_K, 256, 32, 15)        \
     X(q5_k, Q5_K, block_q5_K, 256, 32, 31)        \
-    X(q6_k, Q6_K, block_q6_K, 256, 16, 63)
+    X(q6_k, Q6_K, block_q6_K, 256, 16, 63)        \
+    X(iq4_xs, IQ4_XS, block_iq4_xs, 256, 32, 255)
 
 #define CODES_INLINE static inline __attribute__((always_inline, unused))
 
@@ -215,6 +216,20 @@ CODES_INLINE __m256i q6_k_codes(const block_q6_K * b, int i) {
     const __m256i h    = _mm256_loadu_si256((const __m256i *) (b->qh + 32 * half));
     const __m256i high = _mm256_and_si256(_mm256_slli_epi16(_mm256_srli_epi16(h, 2 * part), 4), _mm256_set1_epi8(0x30));
     return _mm256_or_si256(low, high);
+}
+
+/* Eight scales of six bits: nibbles, and pairs of high bits in one word. */
+CODES_INLINE void iq4_xs_scales(const block_iq4_xs * b, struct codes_scales * s) {
+    const float d = codes_half(b->d);
+    for (int i = 0; i < 8; ++i) {
+        const int scale = (b->scales_l[i / 2] >> (4 * (i % 2)) & 15) | (b->scales_h >> (2 * i) & 3) << 4;
+        s->d[i]         = d * (float) (scale - 32);
+        s->m[i]         = -128.0f * s->d[i];
+    }
+}
+CODES_INLINE __m256i iq4_xs_codes(const block_iq4_xs * b, int i) {
+    const __m128i levels = codes_iq4_levels();
+    return _mm256_shuffle_epi8(_mm256_set_m128i(levels, levels), codes_nibbles(b->qs + 16 * i));
 }
 
 #endif /* GRAFT_CPU_PANEL_CODES_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention for AVX-512: 16 lanes are one vector; 24 accumulators, so that the two multipliers' latency is covered.
+ * Attention for AVX-512: 16 lanes are one vector; 16 accumulators cover the multipliers' latency.
  */
 #include <math.h>
 
@@ -9,15 +9,18 @@
 #include "kernel/avx512/simd.h"
 #include "kernel/vec_function.h"
 
-#define TILE_KEYS 16
-
-static inline vf vh_load(const ggml_fp16_t * p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *) p));
-}
-
-static inline float vf_sum(vf x) {
-    return _mm512_reduce_add_ps(x);
-}
-
 #define ISA(name) name##__avx512
+#define TILE      16
+#define QUERIES   4
+
+/* By pairs of vectors, then pairs of those, then the four quarters. */
+static inline void sums_of_4(const vf * a, float * sums) {
+    const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a[0], a[1]), _mm512_unpackhi_ps(a[0], a[1]));
+    const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(a[2], a[3]), _mm512_unpackhi_ps(a[2], a[3]));
+    const __m512 x  = _mm512_add_ps(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xEE));
+    const __m256 h  = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    _mm_storeu_ps(sums, _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
+}
+
 #include "kernel/attention.inc"
+#include "kernel/attention_row.inc"

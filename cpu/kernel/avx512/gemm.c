@@ -30,4 +30,8 @@ static void pack(int64_t k, int64_t n, const float * const * rows, void * out) {
     }
 }
 
-const struct cpu_gemm_kernel f32_gemm__avx512 = {1, 1, TILE_N, true, multiply, pack};
+static void row(int64_t k, const float * x, void * out) {
+    memcpy(out, x, (size_t) k * sizeof(float));
+}
+
+const struct cpu_gemm_kernel f32_gemm__avx512 = {1, 1, TILE_N, true, multiply, pack, row};

@@ -16,7 +16,7 @@
 
 static inline __attribute__((always_inline)) void tile_multiply(int vectors, int64_t steps, const char * w, size_t w_stride,
                                                                 const char * x, size_t x_stride, float * c, size_t c_stride,
-                                                                int64_t n, int64_t m, bool add) {
+                                                                int64_t n, int64_t m, int how) {
     __m512       acc[2][16];
     const char * rows[4] = {w, w + 3 * w_stride, w + 6 * w_stride, w + 9 * w_stride};
     for (int v = 0; v < vectors; ++v) {
@@ -41,24 +41,29 @@ static inline __attribute__((always_inline)) void tile_multiply(int vectors, int
             }
         }
     }
+#pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) {
-        store_transposed(acc[v], m - 16 * v, n, c + (size_t) v * 16 * c_stride, c_stride, add);
+        if (how & CPU_GEMM_ACROSS) {
+            store_across(acc[v], m - 16 * v, n, c + v * 16, c_stride, how & CPU_GEMM_ADD);
+        } else {
+            store_transposed(acc[v], m - 16 * v, n, c + (size_t) v * 16 * c_stride, c_stride, how & CPU_GEMM_ADD);
+        }
     }
 }
 
 static void multiply(int64_t k, int64_t n, int64_t m, const void * panel, size_t panel_stride, const void * pack,
-                     size_t pack_stride, float * c, size_t c_stride, bool add) {
+                     size_t pack_stride, float * c, size_t c_stride, int how) {
     const int64_t steps = k / TILE_DEPTH;
     for (int64_t i = 0; i < m; i += 32) {
         const char * x = (const char *) pack + (size_t) (i / 16) * pack_stride;
         for (int64_t j = 0; j < n; j += TILE_N) {
             const char *  w    = (const char *) panel + (size_t) j * panel_stride;
-            float *       out  = c + (size_t) i * c_stride + j;
+            float *       out  = how & CPU_GEMM_ACROSS ? c + (size_t) j * c_stride + i : c + (size_t) i * c_stride + j;
             const int64_t cols = n - j < TILE_N ? n - j : TILE_N;
             if (m - i > 16) {
-                tile_multiply(2, steps, w, panel_stride, x, pack_stride, out, c_stride, cols, m - i, add);
+                tile_multiply(2, steps, w, panel_stride, x, pack_stride, out, c_stride, cols, m - i, how);
             } else {
-                tile_multiply(1, steps, w, panel_stride, x, pack_stride, out, c_stride, cols, m - i, add);
+                tile_multiply(1, steps, w, panel_stride, x, pack_stride, out, c_stride, cols, m - i, how);
             }
         }
     }

@@ -35,6 +35,16 @@ static inline __attribute__((always_inline)) void transpose_16x16(__m512i v[16])
     }
 }
 
+/* Writes (or adds) n rows, acc[j] being the first m values of row j. */
+static inline __attribute__((always_inline)) void store_across(const __m512 * acc, int64_t m, int64_t n, float * c,
+                                                               size_t c_stride, bool add) {
+    const __mmask16 mask = (__mmask16) (m >= 16 ? 0xffff : (1u << m) - 1);
+    for (int j = 0; j < 16 && j < n; ++j) {
+        float * out = c + (size_t) j * c_stride;
+        _mm512_mask_storeu_ps(out, mask, add ? _mm512_add_ps(_mm512_maskz_loadu_ps(mask, out), acc[j]) : acc[j]);
+    }
+}
+
 /* acc[j] holds C[0..15][j] for j < 16. Writes (or adds) m rows of n values. */
 static inline __attribute__((always_inline)) void store_transposed(__m512 acc[16], int64_t m, int64_t n, float * c,
                                                                    size_t c_stride, bool add) {

@@ -22,3 +22,12 @@ void f16_panel_f32__avx512(int64_t k, const void * row, float * out) {
         _mm512_mask_storeu_ps(out + l, mask, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, in + l)));
     }
 }
+
+void bf16_panel_f32__avx512(int64_t k, const void * row, float * out) {
+    const uint16_t * in = row;
+    for (int64_t l = 0; l < k; l += 16) {
+        const __mmask16 mask = (__mmask16) (k - l >= 16 ? 0xffff : (1u << (k - l)) - 1);
+        const __m512i   bits = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, in + l));
+        _mm512_mask_storeu_ps(out + l, mask, _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16)));
+    }
+}

@@ -22,4 +22,4 @@ static inline __attribute__((always_inline)) __m512i broadcast_pair(const char *
 #define TILE_STEP(acc, w, x)   _mm512_dpbf16_ps(acc, (__m512bh) (w), (__m512bh) (x))
 #include "kernel/avx512/gemm_tile.h"
 
-const struct cpu_gemm_kernel bf16_gemm__avx512bf16 = {2, 32, TILE_N, true, multiply, gemm_pack_bf16};
+const struct cpu_gemm_kernel bf16_gemm__avx512bf16 = {2, 32, TILE_N, true, multiply, gemm_pack_bf16, gemm_row_bf16};

@@ -121,6 +121,12 @@ CODES_INLINE void mxfp4_codes128(const block_mxfp4 * b, int64_t left, int i, COD
     codes_levels(codes_fp4_levels(), first, second);
 }
 
+CODES_INLINE void iq4_xs_codes128(const block_iq4_xs * b, int64_t left, int i, CODES_PAIR) {
+    (void) left;
+    codes_nibbles128(b->qs + 64 * i, 16, 4, first, second);
+    codes_levels(codes_iq4_levels(), first, second);
+}
+
 /* 64 bytes: of each 32 the low nibbles are one group of 32 values, the high ones the next. */
 CODES_INLINE void codes_split128(const uint8_t * qs, CODES_PAIR) {
     const __m512i q = _mm512_loadu_si512(qs), by = codes_by_lane(0, 4, 0, 4);
@@ -291,6 +297,14 @@ CODES_INLINE __m512 q3_k_scales512(SCALES_ARGS(block_q3_K)) {
     const __m128i h    = _mm_srlv_epi32(_mm_set1_epi32(word), _mm_setr_epi32(0, 2, 4, 6));
     const __m128i high = _mm_slli_epi16(_mm_and_si128(h, _mm_set1_epi8(3)), 4);
     return codes_d16(_mm_sub_epi8(_mm_or_si128(low, high), _mm_set1_epi8(32)), codes_half(b->d), 4.0f, x, offset);
+}
+
+CODES_INLINE __m512 iq4_xs_scales512(SCALES_ARGS(block_iq4_xs)) {
+    (void) left;
+    struct codes_scales s;
+    iq4_xs_scales(b, &s);
+    const __m512 d = _mm512_castps256_ps512(_mm256_loadu_ps(s.d));
+    return codes_offset32(_mm512_insertf32x8(d, _mm256_loadu_ps(s.m), 1), x, offset);
 }
 
 #endif /* GRAFT_CPU_GEMV_CODES_H */

@@ -23,8 +23,13 @@ static uint16_t to_bf16(float f) {
     return (uint16_t) ((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+static void store(float sum, int64_t i, int64_t j, float * c, size_t c_stride, int how) {
+    float * out = how & CPU_GEMM_ACROSS ? c + (size_t) j * c_stride + i : c + (size_t) i * c_stride + j;
+    *out        = how & CPU_GEMM_ADD ? *out + sum : sum;
+}
+
 static void f32_multiply(int64_t k, int64_t n, int64_t m, const void * panel, size_t panel_stride, const void * pack,
-                         size_t pack_stride, float * c, size_t c_stride, bool add) {
+                         size_t pack_stride, float * c, size_t c_stride, int how) {
     for (int64_t i = 0; i < m; ++i) {
         const float * x =
             (const float *) ((const char *) pack + (size_t) (i / CPU_GEMM_LANES) * pack_stride) + i % CPU_GEMM_LANES;
@@ -34,8 +39,7 @@ static void f32_multiply(int64_t k, int64_t n, int64_t m, const void * panel, si
             for (int64_t l = 0; l < k; ++l) {
                 sum += w[l] * x[l * CPU_GEMM_LANES];
             }
-            float * out = c + (size_t) i * c_stride + j;
-            *out        = add ? *out + sum : sum;
+            store(sum, i, j, c, c_stride, how);
         }
     }
 }
@@ -49,8 +53,12 @@ static void f32_pack(int64_t k, int64_t n, const float * const * rows, void * ou
     }
 }
 
+static void f32_row(int64_t k, const float * x, void * out) {
+    memcpy(out, x, (size_t) k * sizeof(float));
+}
+
 static void bf16_multiply(int64_t k, int64_t n, int64_t m, const void * panel, size_t panel_stride, const void * pack,
-                          size_t pack_stride, float * c, size_t c_stride, bool add) {
+                          size_t pack_stride, float * c, size_t c_stride, int how) {
     for (int64_t i = 0; i < m; ++i) {
         const uint16_t * x =
             (const uint16_t *) ((const char *) pack + (size_t) (i / CPU_GEMM_LANES) * pack_stride) + i % CPU_GEMM_LANES * 2;
@@ -60,8 +68,7 @@ static void bf16_multiply(int64_t k, int64_t n, int64_t m, const void * panel, s
             for (int64_t l = 0; l < k; ++l) {
                 sum += from_bf16(w[l]) * from_bf16(x[l / 2 * 2 * CPU_GEMM_LANES + l % 2]);
             }
-            float * out = c + (size_t) i * c_stride + j;
-            *out        = add ? *out + sum : sum;
+            store(sum, i, j, c, c_stride, how);
         }
     }
 }
@@ -78,5 +85,11 @@ static void bf16_pack(int64_t k, int64_t n, const float * const * rows, void * o
     }
 }
 
-const struct cpu_gemm_kernel f32_gemm__scalar  = {1, 1, 1, false, f32_multiply, f32_pack};
-const struct cpu_gemm_kernel bf16_gemm__scalar = {2, 32, 1, false, bf16_multiply, bf16_pack};
+static void bf16_row(int64_t k, const float * x, void * out) {
+    for (int64_t l = 0; l < (k + 31) / 32 * 32; ++l) {
+        ((uint16_t *) out)[l] = l < k ? to_bf16(x[l]) : 0;
+    }
+}
+
+const struct cpu_gemm_kernel f32_gemm__scalar  = {1, 1, 1, false, f32_multiply, f32_pack, f32_row};
+const struct cpu_gemm_kernel bf16_gemm__scalar = {2, 32, 1, false, bf16_multiply, bf16_pack, bf16_row};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products beside the peer: the shapes of two small language models, prompt (512 rows) and generation (one row), and
- * single matrices that stay in the cache.
+ * Matrix products beside the peer: the shapes of two small language models, prompt (512 rows) and generation (one row),
+ * and single matrices that stay in the cache.
  *
  *     bench-gemm [--peer FOLDER | --peer-program FILE] [--threads N] [--rounds N] [--no-repack] [FILTER]
  *
@@ -35,43 +35,63 @@ struct bench_case {
     struct matrix_shape matrices[10];
 };
 
-#define SMOLLM2_LAYER(c)                                                                                              \
-    {GGML_TYPE_Q4_1, 576, 576, 2 * (c)}, {GGML_TYPE_Q4_1, 576, 192, 2 * (c)}, {GGML_TYPE_Q4_1, 576, 1536, 2 * (c)}, \
-        {GGML_TYPE_Q4_1, 1536, 576, (c)}
-#define GEMMA3_LAYER(c)                                                                                                \
-    {GGML_TYPE_Q5_0, 640, 1024, 2 * (c)}, {GGML_TYPE_Q5_0, 640, 256, 3 * (c)}, {GGML_TYPE_Q8_0, 640, 256, (c)},       \
-        {GGML_TYPE_Q4_K, 1024, 640, 2 * (c)}, {GGML_TYPE_Q5_0, 640, 2048, 4 * (c)}, {GGML_TYPE_Q6_K, 2048, 640, (c)}, \
-        {GGML_TYPE_Q4_K, 2048, 640, (c)}
-#define SINGLE(m, type, k, n) {#type " " #n " x " #k, m, {{GGML_TYPE_##type, k, n, 1}}}
+#define SMOLLM2_LAYER(c)                                                          \
+    { GGML_TYPE_Q4_1, 576, 576, 2 * (c) }, { GGML_TYPE_Q4_1, 576, 192, 2 * (c) }, \
+        { GGML_TYPE_Q4_1, 576, 1536, 2 * (c) }, {                                 \
+        GGML_TYPE_Q4_1, 1536, 576, (c)                                            \
+    }
+#define GEMMA3_LAYER(c)                                                                                               \
+    { GGML_TYPE_Q5_0, 640, 1024, 2 * (c) }, { GGML_TYPE_Q5_0, 640, 256, 3 * (c) }, { GGML_TYPE_Q8_0, 640, 256, (c) }, \
+        { GGML_TYPE_Q4_K, 1024, 640, 2 * (c) }, { GGML_TYPE_Q5_0, 640, 2048, 4 * (c) },                               \
+        { GGML_TYPE_Q6_K, 2048, 640, (c) }, {                                                                         \
+        GGML_TYPE_Q4_K, 2048, 640, (c)                                                                                \
+    }
+#define SINGLE(m, type, k, n)             \
+    {                                     \
+#type " " #n " x " #k, m, {       \
+            { GGML_TYPE_##type, k, n, 1 } \
+        }                                 \
+    }
 
 static const struct bench_case cases[] = {
-    {"generation SmolLM2 layers", 1, {SMOLLM2_LAYER(30)}},
-    {"generation SmolLM2 output", 1, {{GGML_TYPE_Q8_0, 576, 49152, 1}}},
-    {"generation Gemma 3 layers", 1, {GEMMA3_LAYER(9)}},
-    {"generation Gemma 3 output", 1, {{GGML_TYPE_Q8_0, 640, 262144, 1}}},
-    {"prompt SmolLM2 layers", 512, {SMOLLM2_LAYER(2)}},
-    {"prompt Gemma 3 layers", 512, {GEMMA3_LAYER(1)}},
-    {"2 rows SmolLM2 layers", 2, {SMOLLM2_LAYER(30)}},
-    {"4 rows SmolLM2 layers", 4, {SMOLLM2_LAYER(30)}},
-    {"8 rows SmolLM2 layers", 8, {SMOLLM2_LAYER(30)}},
-    {"16 rows SmolLM2 layers", 16, {SMOLLM2_LAYER(30)}},
-    {"32 rows SmolLM2 layers", 32, {SMOLLM2_LAYER(30)}},
-    {"64 rows SmolLM2 layers", 64, {SMOLLM2_LAYER(30)}},
-    {"4 rows Gemma 3 layers", 4, {GEMMA3_LAYER(9)}},
-    {"8 rows Gemma 3 layers", 8, {GEMMA3_LAYER(9)}},
-    {"16 rows Gemma 3 layers", 16, {GEMMA3_LAYER(9)}},
-    {"32 rows Gemma 3 layers", 32, {GEMMA3_LAYER(9)}},
-    SINGLE(1, Q4_0, 1536, 576), SINGLE(1, Q4_1, 1536, 576), SINGLE(1, Q5_0, 1536, 576), SINGLE(1, Q5_1, 1536, 576),
-    SINGLE(1, Q8_0, 1536, 576), SINGLE(1, IQ4_NL, 1536, 576), SINGLE(1, MXFP4, 1536, 576), SINGLE(1, Q2_K, 1536, 576),
-    SINGLE(1, Q3_K, 1536, 576), SINGLE(1, Q4_K, 1536, 576), SINGLE(1, Q5_K, 1536, 576), SINGLE(1, Q6_K, 1536, 576),
-    SINGLE(1, F16, 1536, 576), SINGLE(1, BF16, 1536, 576), SINGLE(1, F32, 1536, 576),
-    {"512 rows Q4_0 1536 x 1536", 512, {{GGML_TYPE_Q4_0, 1536, 1536, 1}}},
-    {"512 rows Q8_0 1536 x 1536", 512, {{GGML_TYPE_Q8_0, 1536, 1536, 1}}},
-    {"512 rows Q4_K 1536 x 1536", 512, {{GGML_TYPE_Q4_K, 1536, 1536, 1}}},
-    {"512 rows IQ4_XS 1536 x 1536", 512, {{GGML_TYPE_IQ4_XS, 1536, 1536, 1}}},
-    {"512 rows F16 1536 x 1536", 512, {{GGML_TYPE_F16, 1536, 1536, 1}}},
-    {"512 rows BF16 1536 x 1536", 512, {{GGML_TYPE_BF16, 1536, 1536, 1}}},
-    {"512 rows F32 1536 x 1536", 512, {{GGML_TYPE_F32, 1536, 1536, 1}}},
+    { "generation SmolLM2 layers", 1, { SMOLLM2_LAYER(30) } },
+    { "generation SmolLM2 output", 1, { { GGML_TYPE_Q8_0, 576, 49152, 1 } } },
+    { "generation Gemma 3 layers", 1, { GEMMA3_LAYER(9) } },
+    { "generation Gemma 3 output", 1, { { GGML_TYPE_Q8_0, 640, 262144, 1 } } },
+    { "prompt SmolLM2 layers", 512, { SMOLLM2_LAYER(2) } },
+    { "prompt Gemma 3 layers", 512, { GEMMA3_LAYER(1) } },
+    { "2 rows SmolLM2 layers", 2, { SMOLLM2_LAYER(30) } },
+    { "4 rows SmolLM2 layers", 4, { SMOLLM2_LAYER(30) } },
+    { "8 rows SmolLM2 layers", 8, { SMOLLM2_LAYER(30) } },
+    { "16 rows SmolLM2 layers", 16, { SMOLLM2_LAYER(30) } },
+    { "32 rows SmolLM2 layers", 32, { SMOLLM2_LAYER(30) } },
+    { "64 rows SmolLM2 layers", 64, { SMOLLM2_LAYER(30) } },
+    { "4 rows Gemma 3 layers", 4, { GEMMA3_LAYER(9) } },
+    { "8 rows Gemma 3 layers", 8, { GEMMA3_LAYER(9) } },
+    { "16 rows Gemma 3 layers", 16, { GEMMA3_LAYER(9) } },
+    { "32 rows Gemma 3 layers", 32, { GEMMA3_LAYER(9) } },
+    SINGLE(1, Q4_0, 1536, 576),
+    SINGLE(1, Q4_1, 1536, 576),
+    SINGLE(1, Q5_0, 1536, 576),
+    SINGLE(1, Q5_1, 1536, 576),
+    SINGLE(1, Q8_0, 1536, 576),
+    SINGLE(1, IQ4_NL, 1536, 576),
+    SINGLE(1, MXFP4, 1536, 576),
+    SINGLE(1, Q2_K, 1536, 576),
+    SINGLE(1, Q3_K, 1536, 576),
+    SINGLE(1, Q4_K, 1536, 576),
+    SINGLE(1, Q5_K, 1536, 576),
+    SINGLE(1, Q6_K, 1536, 576),
+    SINGLE(1, F16, 1536, 576),
+    SINGLE(1, BF16, 1536, 576),
+    SINGLE(1, F32, 1536, 576),
+    { "512 rows Q4_0 1536 x 1536", 512, { { GGML_TYPE_Q4_0, 1536, 1536, 1 } } },
+    { "512 rows Q8_0 1536 x 1536", 512, { { GGML_TYPE_Q8_0, 1536, 1536, 1 } } },
+    { "512 rows Q4_K 1536 x 1536", 512, { { GGML_TYPE_Q4_K, 1536, 1536, 1 } } },
+    { "512 rows IQ4_XS 1536 x 1536", 512, { { GGML_TYPE_IQ4_XS, 1536, 1536, 1 } } },
+    { "512 rows F16 1536 x 1536", 512, { { GGML_TYPE_F16, 1536, 1536, 1 } } },
+    { "512 rows BF16 1536 x 1536", 512, { { GGML_TYPE_BF16, 1536, 1536, 1 } } },
+    { "512 rows F32 1536 x 1536", 512, { { GGML_TYPE_F32, 1536, 1536, 1 } } },
 };
 #define N_CASES ((int) (sizeof(cases) / sizeof(cases[0])))
 
@@ -117,11 +137,12 @@ struct side {
 /* Packed weights, as llama.cpp finds them: the first extra buffer type with which the device takes the product. */
 static ggml_backend_buffer_type_t find_packed(const struct side * s, const struct matrix_shape * m) {
     typedef ggml_backend_buffer_type_t * (*extra_types_fn)(ggml_backend_dev_t);
-    const ggml_backend_dev_t     device = ggml_backend_get_device(s->backend);
-    const extra_types_fn         extra  = (extra_types_fn) ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts");
-    ggml_backend_buffer_type_t * types  = s->repack && extra != NULL ? extra(device) : NULL;
+    const ggml_backend_dev_t device = ggml_backend_get_device(s->backend);
+    const extra_types_fn     extra  = (extra_types_fn) ggml_backend_reg_get_proc_address(
+             ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts");
+    ggml_backend_buffer_type_t * types = s->repack && extra != NULL ? extra(device) : NULL;
     for (; types != NULL && *types != NULL; types++) {
-        const struct ggml_init_params params = {1 << 16, NULL, true};
+        const struct ggml_init_params params = { 1 << 16, NULL, true };
         struct ggml_context *         ctx    = ggml_init(params);
         struct ggml_tensor *          w      = ggml_new_tensor_2d(ctx, m->type, m->k, m->n);
         struct ggml_tensor *          y      = ggml_mul_mat(ctx, w, ggml_new_tensor_2d(ctx, GGML_TYPE_F32, m->k, 1));
@@ -145,7 +166,7 @@ static void fill_context(struct ggml_context * ctx) {
 }
 
 static void side_build(struct side * s, const struct bench_case * c) {
-    const struct ggml_init_params params = {4u << 20, NULL, true};
+    const struct ggml_init_params params = { 4u << 20, NULL, true };
     ggml_backend_buffer_type_t    packed = NULL;
     s->plain                             = ggml_init(params);
     s->packed                            = ggml_init(params);
@@ -180,7 +201,7 @@ static void side_free(struct side * s) {
 }
 
 static void serve(int threads, bool repack) {
-    struct side s    = {.repack = repack};
+    struct side s    = { .repack = repack };
     int         last = -1, index, repeat;
     s.backend        = ggml_backend_cpu_init();
     ggml_backend_cpu_set_n_threads(s.backend, threads);
@@ -231,7 +252,7 @@ static struct process start(const char * program, const char * folder, int threa
     close(out[1]);
     fcntl(in[1], F_SETFD, FD_CLOEXEC);
     fcntl(out[0], F_SETFD, FD_CLOEXEC);
-    return (struct process){fdopen(in[1], "w"), fdopen(out[0], "r")};
+    return (struct process){ fdopen(in[1], "w"), fdopen(out[0], "r") };
 }
 
 static double ask(struct process * p, int index, int repeat) {
@@ -291,9 +312,9 @@ int main(int argc, char ** argv) {
             filter = argv[i];
         }
     }
-    rounds               = rounds < 1 ? 1 : rounds > 99 ? 99 : rounds;
-    const bool     peer  = folder != NULL || program != NULL;
-    struct process ours  = start("/proc/self/exe", NULL, threads, repack), theirs = {0};
+    rounds              = rounds < 1 ? 1 : rounds > 99 ? 99 : rounds;
+    const bool     peer = folder != NULL || program != NULL;
+    struct process ours = start("/proc/self/exe", NULL, threads, repack), theirs = { 0 };
     if (peer) {
         theirs = start(program != NULL ? program : "/proc/self/exe", folder, threads, repack);
     }

@@ -19,6 +19,19 @@ static struct {
     int                      n;
 } idle = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* A child forked while another thread holds the lock would wait for ever. */
+static void lock_idle(void) {
+    pthread_mutex_lock(&idle.lock);
+}
+
+static void unlock_idle(void) {
+    pthread_mutex_unlock(&idle.lock);
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(lock_idle, unlock_idle, unlock_idle);
+}
+
 static struct ggml_threadpool * take_pool(int n_threads) {
     struct ggml_threadpool * pool = NULL;
     pthread_mutex_lock(&idle.lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dispatch: which instruction sets this processor has, and the choice of one micro-kernel for each slot. A choice is made
- * once; GRAFT_CPU=NAME keeps it at or below an instruction set, so that older code paths can be tested and compared.
+ * Dispatch: which instruction sets this processor has, and the choice of one micro-kernel for each slot. A choice is
+ * made once; GRAFT_CPU=NAME keeps it at or below an instruction set, so that older code paths can be tested and
+ * compared.
  */
 #include "kernel/kernel.h"
 
@@ -24,11 +25,15 @@
 struct cpu_kernels cpu_kernels;
 
 static const char * const isa_names[CPU_ISA_COUNT] = {
-    [CPU_ISA_SCALAR] = "scalar",         [CPU_ISA_AVX2] = "avx2",
-    [CPU_ISA_AVX512] = "avx512",         [CPU_ISA_AVX512VNNI] = "avx512vnni",
-    [CPU_ISA_AVX512BF16] = "avx512bf16", [CPU_ISA_AMX] = "amx",
-    [CPU_ISA_NEON] = "neon",             [CPU_ISA_NEONDOT] = "neondot",
-    [CPU_ISA_NEONI8MM] = "neoni8mm",
+    [CPU_ISA_SCALAR]     = "scalar",
+    [CPU_ISA_AVX2]       = "avx2",
+    [CPU_ISA_AVX512]     = "avx512",
+    [CPU_ISA_AVX512VNNI] = "avx512vnni",
+    [CPU_ISA_AVX512BF16] = "avx512bf16",
+    [CPU_ISA_AMX]        = "amx",
+    [CPU_ISA_NEON]       = "neon",
+    [CPU_ISA_NEONDOT]    = "neondot",
+    [CPU_ISA_NEONI8MM]   = "neoni8mm",
 };
 
 const char * cpu_isa_name(enum cpu_isa isa) {
@@ -42,7 +47,7 @@ struct cpuid_regs {
 };
 
 static struct cpuid_regs cpuid_read(unsigned leaf, unsigned subleaf) {
-    struct cpuid_regs r = {0, 0, 0, 0};
+    struct cpuid_regs r = { 0, 0, 0, 0 };
     if ((unsigned) __get_cpuid_max(0, NULL) >= leaf) {
         __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
     }
@@ -59,8 +64,8 @@ static uint64_t xcr0_read(void) {
     return (uint64_t) high << 32 | low;
 }
 
-/* Linux gives a process tile registers on request only: arch_prctl(ARCH_REQ_XCOMP_PERM, XTILEDATA). The permission holds
- * for all threads of the process. */
+/* Linux gives a process tile registers on request only: arch_prctl(ARCH_REQ_XCOMP_PERM, XTILEDATA). The permission
+ * holds for all threads of the process. */
 static bool amx_request(void) {
 #if defined(__linux__)
     return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
@@ -74,7 +79,7 @@ static bool has_all(unsigned reg, unsigned bits) {
 }
 
 static bool x86_available(enum cpu_isa isa) {
-    const uint64_t xcr0 = xcr0_read();
+    const uint64_t          xcr0 = xcr0_read();
     const struct cpuid_regs l1 = cpuid_read(1, 0), l7 = cpuid_read(7, 0), l71 = cpuid_read(7, 1);
     switch (isa) {
         case CPU_ISA_AVX2:
@@ -127,7 +132,7 @@ struct kernel_row {
     const char * slot;
     enum cpu_isa isa;
 };
-#define KERNEL(family, slot, isa, function) {#slot, CPU_ISA_##isa},
+#define KERNEL(family, slot, isa, function) { #slot, CPU_ISA_##isa },
 static const struct kernel_row kernel_rows[] = {
 #include "kernel/kernels.inc"
 };
@@ -152,7 +157,7 @@ static void record_choice(const struct kernel_row * row) {
 static enum cpu_isa isa_limit(void) {
     const char * name = graft_getenv("GRAFT_CPU");
     if (name == NULL || name[0] == 0) {
-        return (enum cpu_isa) (CPU_ISA_COUNT - 1);
+        return (enum cpu_isa)(CPU_ISA_COUNT - 1);
     }
     for (int i = 0; i < CPU_ISA_COUNT; ++i) {
         if (strcmp(isa_names[i], name) == 0) {
@@ -160,7 +165,7 @@ static enum cpu_isa isa_limit(void) {
         }
     }
     GGML_LOG_WARN("GRAFT_CPU=%s is no instruction set that is known here (scalar, avx2, avx512, ...): ignored\n", name);
-    return (enum cpu_isa) (CPU_ISA_COUNT - 1);
+    return (enum cpu_isa)(CPU_ISA_COUNT - 1);
 }
 
 static void choose_kernels(void) {

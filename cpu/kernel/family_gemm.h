@@ -33,12 +33,12 @@ enum {
 
 /* A GEMM of one compute type. */
 struct cpu_gemm_kernel {
-    int group;    /* neighbours in k that lie together in a packed block: k is padded to a multiple of it with zeros */
-    int k_align;  /* k of panel and pack is padded with zeros to a multiple of this */
-    int n_tile;   /* rows of W that one register tile takes: fewer waste time */
+    int  group;   /* neighbours in k that lie together in a packed block: k is padded to a multiple of it with zeros */
+    int  k_align; /* k of panel and pack is padded with zeros to a multiple of this */
+    int  n_tile;  /* rows of W that one register tile takes: fewer waste time */
     bool native;  /* the processor has instructions for this type: false for the reference */
-    /* C[i * c_stride + j] for packed rows i < m and panel rows j < n, k a multiple of k_align; pack_stride: bytes from block
-     * to block; how: flags above. Panel rows up to the next multiple of n_tile are read, whatever they hold. */
+    /* C[i * c_stride + j] for packed rows i < m and panel rows j < n, k a multiple of k_align; pack_stride: bytes from
+     * block to block; how: flags above. Panel rows up to the next multiple of n_tile are read, whatever they hold. */
     void (*multiply)(int64_t k, int64_t n, int64_t m, const void * panel, size_t panel_stride, const void * pack,
                      size_t pack_stride, float * c, size_t c_stride, int how);
     /* Packs one block of n <= 16 rows of k floats; k is padded with zeros to a multiple of k_align. */
@@ -57,10 +57,11 @@ enum cpu_act {
     CPU_ACT_Q16, /* struct cpu_act_q16 blocks */
 };
 
-/* Sixteen-bit activations: x ~ scale * q, q = 256 * high + low, in two planes of signed bytes for u8 x s8 dot products. A
- * block holds 256 values; the last one of a row may be partly filled, then zeros follow. In the planes every 128 values are
- * first those whose number mod 32 is under 16, then the others: so vector lanes of four bytes go with one scale of a
- * format for two steps. The sums of q serve formats with an offset; zeros stands before them so that one vector holds both. */
+/* Sixteen-bit activations: x ~ scale * q, q = 256 * high + low, in two planes of signed bytes for u8 x s8 dot products.
+ * A block holds 256 values; the last one of a row may be partly filled, then zeros follow. In the planes every 128
+ * values are first those whose number mod 32 is under 16, then the others: so vector lanes of four bytes go with one
+ * scale of a format for two steps. The sums of q serve formats with an offset; zeros stands before them so that one
+ * vector holds both. */
 #define CPU_ACT_BLOCK 256
 struct cpu_act_q16 {
     int8_t high[CPU_ACT_BLOCK];
@@ -89,8 +90,8 @@ struct cpu_gemm_kernels {
     cpu_panel_f32_fn               panel_f32[GGML_TYPE_COUNT];  /* NULL: by the format's decoder */
     cpu_panel_bf16_fn              panel_bf16[GGML_TYPE_COUNT]; /* NULL: by the format's decoder, then rounded */
     const struct cpu_gemv_kernel * gemv[GGML_TYPE_COUNT];       /* NULL: by the format's decoder and gemv of F32 */
-    /* Of packed weights (pack/layout.h); NULL: the format is not packed on this processor. n is a multiple of 16; the panel
-     * decoders turn 16 rows into a packed block. */
+    /* Of packed weights (pack/layout.h); NULL: the format is not packed on this processor. n is a multiple of 16; the
+     * panel decoders turn 16 rows into a packed block. */
     cpu_panel_f32_fn               packed_f32[GGML_TYPE_COUNT];
     cpu_panel_bf16_fn              packed_bf16[GGML_TYPE_COUNT];
     const struct cpu_gemv_kernel * gemv_packed[GGML_TYPE_COUNT];

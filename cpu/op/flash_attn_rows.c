@@ -140,7 +140,7 @@ static void pass_block(const struct flash_attn * a, const struct cut * c, float 
 static void ask_ahead(const struct ggml_tensor * t, const char * first_head, const char * last_head, const char * head,
                       int64_t begin, int64_t end, int i, int n) {
     const size_t  row  = ggml_row_size(t->type, t->ne[0]), span = (size_t) (last_head - first_head) + row;
-    const int64_t keys = MAX(0, end - begin);
+    const int64_t keys = end - begin;
     if (span <= t->nb[1]) {
         const int64_t from = begin + keys * i / n, to = begin + keys * (i + 1) / n;
         flash_attn_prefetch(first_head + from * (int64_t) t->nb[1], span, t->nb[1], to - from);
@@ -174,12 +174,16 @@ static void run_job(const struct flash_attn * a, const struct cut * c, const str
         begin_part(a, c, task, &parts[i], batch, first + i, chunk);
     }
     for (int64_t j = chunk * c->chunk_keys; j < last; j += BLOCK) {
+        const int64_t next = j + BLOCK, next_end = MIN(next + BLOCK, ahead);
+        const bool    more = next < next_end && !all_hidden(&parts[0], next, MIN(8, next_end - next));
         for (int i = 0; i < n; i++) {
-            int64_t begin = j, end = MIN(j + BLOCK, last);
+            int64_t begin = j, end = MIN(next, last);
             trim(&parts[i], &begin, &end);
+            if (begin < end && more) {
+                ask_ahead(a->k, parts[0].k, parts[n - 1].k, parts[i].k, next, next_end, i, n);
+                ask_ahead(a->v, parts[0].v, parts[n - 1].v, parts[i].v, next, next_end, i, n);
+            }
             if (begin < end) {
-                ask_ahead(a->k, parts[0].k, parts[n - 1].k, parts[i].k, j + BLOCK, MIN(j + 2 * BLOCK, ahead), i, n);
-                ask_ahead(a->v, parts[0].v, parts[n - 1].v, parts[i].v, j + BLOCK, MIN(j + 2 * BLOCK, ahead), i, n);
                 pass_block(a, c, task->worker_memory, &parts[i], begin, end);
             }
         }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * MUL_MAT: dst[j, i] = sum over l of a[l, j] * b[l, i], a broadcast over the outer dimensions of b; any format by F32, F16 or
- * BF16.
+ * MUL_MAT: dst[j, i] = sum over l of a[l, j] * b[l, i], a broadcast over the outer dimensions of b; any format by F32,
+ * F16 or BF16.
  *
  * Many rows of b: all of b is packed into the workspace, in pieces when it is large, and the workers take panels of
  * rows of a. Few rows: rows of b are encoded, and the workers take ranges of rows of a. Every element of dst is one
  * worker's, and its sum has the same order however the work is shared out.
  *
- * Error, relative to sum |a| |b|: k * 2^-24 with F32, F16 or BF16 weights on the F32 path; with BF16 compute each product has 2^-8 in
- * addition; few rows of b times a block format 2^-16 of the greatest |b| of 32 neighbours.
+ * Error, relative to sum |a| |b|: k * 2^-24 with F32, F16 or BF16 weights on the F32 path; with BF16 compute each
+ * product has 2^-8 in addition; few rows of b times a block format 2^-16 of the greatest |b| of 32 neighbours.
  */
 #include <stdlib.h>
 
@@ -50,14 +50,15 @@ static struct share share_of(const struct ggml_tensor * dst, int64_t g, int64_t 
     const struct ggml_tensor * a  = dst->src[0];
     const struct ggml_tensor * b  = dst->src[1];
     const int64_t              r2 = b->ne[2] / a->ne[2], r3 = b->ne[3] / a->ne[3];
-    struct share               s  = { .a2 = g % a->ne[2], .a3 = g / a->ne[2] };
-    s.b2                          = s.a2 * r2 + r % r2;
-    s.b3                          = s.a3 * r3 + r / r2;
+    struct share               s = { .a2 = g % a->ne[2], .a3 = g / a->ne[2] };
+    s.b2                         = s.a2 * r2 + r % r2;
+    s.b3                         = s.a3 * r3 + r / r2;
     return s;
 }
 
 static float * dst_row(const struct ggml_tensor * dst, const struct share * s, int64_t i) {
-    return (float *) ((char *) dst->data + (size_t) i * dst->nb[1] + (size_t) s->b2 * dst->nb[2] + (size_t) s->b3 * dst->nb[3]);
+    return (float *) ((char *) dst->data + (size_t) i * dst->nb[1] + (size_t) s->b2 * dst->nb[2] +
+                      (size_t) s->b3 * dst->nb[3]);
 }
 
 /* ---- many rows ---- */
@@ -93,8 +94,8 @@ static void pack_blocks(const struct mul_mat_plan * plan, struct ggml_ext_task *
 }
 
 /* Panel p of matrix g of a times packed blocks [first, last) of the piece that begins with block `origin`. */
-static void multiply_blocks(const struct mul_mat_plan * plan, struct ggml_ext_task * task, const struct ggml_tensor * dst,
-                            int64_t p, int64_t origin, int64_t first, int64_t last) {
+static void multiply_blocks(const struct mul_mat_plan * plan, struct ggml_ext_task * task,
+                            const struct ggml_tensor * dst, int64_t p, int64_t origin, int64_t first, int64_t last) {
     enum { RUNS = 32 };
     const struct gemm_plan * gemm  = &plan->gemm;
     const int64_t            per   = blocks_per_matrix(dst);
@@ -105,15 +106,17 @@ static void multiply_blocks(const struct mul_mat_plan * plan, struct ggml_ext_ta
         int64_t            n  = 0;
         const struct block b0 = block_of(dst, first);
         for (; n < RUNS && first < last; ++n) {
-            const struct block at  = block_of(dst, first);
-            const struct share s   = share_of(dst, at.g, at.r);
-            const int64_t      end = (first / per + 1) * per < last ? (first / per + 1) * per : last; /* of this matrix of b */
-            const int64_t      m   = (end - first) * CPU_GEMM_LANES;
-            runs[n]                = (struct gemm_run){ .pack = (char *) task->workspace + (size_t) (first - origin) * gemm->pack_stride,
-                                                        .c    = dst_row(dst, &s, at.i) + row,
-                                                        .c_stride = dst->nb[1] / sizeof(float),
-                                                        .m        = dst->ne[1] - at.i < m ? dst->ne[1] - at.i : m };
-            first                  = end;
+            const struct block at = block_of(dst, first);
+            const struct share s  = share_of(dst, at.g, at.r);
+            const int64_t      end =
+                (first / per + 1) * per < last ? (first / per + 1) * per : last; /* of this matrix of b */
+            const int64_t m = (end - first) * CPU_GEMM_LANES;
+            runs[n] =
+                (struct gemm_run){ .pack     = (char *) task->workspace + (size_t) (first - origin) * gemm->pack_stride,
+                                   .c        = dst_row(dst, &s, at.i) + row,
+                                   .c_stride = dst->nb[1] / sizeof(float),
+                                   .m        = dst->ne[1] - at.i < m ? dst->ne[1] - at.i : m };
+            first = end;
         }
         const struct share  s = share_of(dst, b0.g, b0.r);
         const struct matrix w = matrix_of(dst->src[0], s.a2, s.a3);
@@ -121,10 +124,10 @@ static void multiply_blocks(const struct mul_mat_plan * plan, struct ggml_ext_ta
     }
 }
 
-/* Shares out (matrix of a, panel, part of the blocks): parts only where there are too few panels for the workers, as a panel is
- * decoded again for each. */
-static void multiply_piece(const struct mul_mat_plan * plan, struct ggml_ext_task * task, const struct ggml_tensor * dst,
-                           int64_t first, int64_t last) {
+/* Shares out (matrix of a, panel, part of the blocks): parts only where there are too few panels for the workers, as a
+ * panel is decoded again for each. */
+static void multiply_piece(const struct mul_mat_plan * plan, struct ggml_ext_task * task,
+                           const struct ggml_tensor * dst, int64_t first, int64_t last) {
     const int64_t per_a  = blocks_per_matrix(dst) * shares(dst);
     const int64_t panels = (dst->ne[0] + plan->gemm.n_panel - 1) / plan->gemm.n_panel;
     const int64_t g0 = first / per_a, n_g = (last - 1) / per_a - g0 + 1;
@@ -157,8 +160,8 @@ static void run_many(const struct mul_mat_plan * plan, struct ggml_ext_task * ta
 
 /* ---- few rows ---- */
 
-static const void * act_of(const struct mul_mat_plan * plan, const struct ggml_ext_task * task, const struct ggml_tensor * dst,
-                           const struct share * s, int64_t i) {
+static const void * act_of(const struct mul_mat_plan * plan, const struct ggml_ext_task * task,
+                           const struct ggml_tensor * dst, const struct share * s, int64_t i) {
     const struct ggml_tensor * b = dst->src[1];
     if (plan->in_place) {
         return (const char *) b->data + (size_t) i * b->nb[1] + (size_t) s->b2 * b->nb[2] + (size_t) s->b3 * b->nb[3];
@@ -169,7 +172,8 @@ static const void * act_of(const struct mul_mat_plan * plan, const struct ggml_e
     return (const char *) task->workspace + (size_t) ((s->b3 * b->ne[2] + s->b2) * b->ne[1] + i) * plan->gemv.act_size;
 }
 
-static void encode_row(const struct mul_mat_plan * plan, const struct ggml_tensor * dst, int64_t q, void * act, void * tmp) {
+static void encode_row(const struct mul_mat_plan * plan, const struct ggml_tensor * dst, int64_t q, void * act,
+                       void * tmp) {
     const struct ggml_tensor * b = dst->src[1];
     const int64_t              i = q % b->ne[1], b2 = q / b->ne[1] % b->ne[2], b3 = q / b->ne[1] / b->ne[2];
     const struct matrix        x = matrix_of(b, b2, b3);
@@ -226,18 +230,19 @@ static bool supports(void * user_data, ggml_backend_dev_t device, const struct g
     (void) device;
     const struct ggml_tensor * a = node->src[0];
     const struct ggml_tensor * b = node->src[1];
-    return a != NULL && b != NULL && node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) && matrix_readable(a) &&
-           matrix_readable(b) && !cpu_pack_holds(b) && (user_data == NULL ? !cpu_pack_holds(a) : cpu_pack_holds(a) && cpu_pack_packs(a));
+    return a != NULL && b != NULL && node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) &&
+           matrix_readable(a) && matrix_readable(b) && !cpu_pack_holds(b) &&
+           (user_data == NULL ? !cpu_pack_holds(a) : cpu_pack_holds(a) && cpu_pack_packs(a));
 }
 
-static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes, int n,
-                                void ** plan_out, struct ggml_ext_need * need) {
+static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes,
+                                int n, void ** plan_out, struct ggml_ext_need * need) {
     (void) backend;
     (void) n;
     const bool                 packed = user_data != NULL;
-    const struct ggml_tensor * dst = nodes[0];
-    const struct ggml_tensor * a   = dst->src[0];
-    const struct ggml_tensor * b   = dst->src[1];
+    const struct ggml_tensor * dst    = nodes[0];
+    const struct ggml_tensor * a      = dst->src[0];
+    const struct ggml_tensor * b      = dst->src[1];
     cpu_kernels_init();
     struct mul_mat_plan * plan = calloc(1, sizeof(*plan));
     if (plan == NULL) {
@@ -268,8 +273,8 @@ static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const 
     return GGML_STATUS_SUCCESS;
 }
 
-static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_task * task, struct ggml_tensor * const * nodes,
-                                 int n) {
+static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_task * task,
+                                 struct ggml_tensor * const * nodes, int n) {
     (void) user_data;
     (void) n;
     if (ggml_nelements(nodes[0]) > 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the matrix products of the CPU (MUL_MAT, MUL_MAT_ID, OUT_PROD) share: rows of matrices of any format, and the two ways
- * to multiply them. See kernel/family_gemm.h for the layouts.
+ * What the matrix products of the CPU (MUL_MAT, MUL_MAT_ID, OUT_PROD) share: rows of matrices of any format, and the
+ * two ways to multiply them. See kernel/family_gemm.h for the layouts.
  */
 #ifndef GRAFT_CPU_OP_MUL_MAT_H
 #define GRAFT_CPU_OP_MUL_MAT_H
@@ -24,8 +24,8 @@ struct matrix matrix_of(const struct ggml_tensor * t, int64_t i2, int64_t i3);
 /* May rows of this tensor be read by matrix_row? */
 bool matrix_readable(const struct ggml_tensor * t);
 
-/* Values [first, first + count) of row i as F32: a pointer into the matrix where they lie so, else written to tmp. first is
- * a multiple of the format's block. */
+/* Values [first, first + count) of row i as F32: a pointer into the matrix where they lie so, else written to tmp.
+ * first is a multiple of the format's block. */
 const float * matrix_row(const struct matrix * a, int64_t i, int64_t first, int64_t count, float * tmp);
 
 /* ---- many rows: panels and a GEMM ---- */
@@ -33,14 +33,14 @@ const float * matrix_row(const struct matrix * a, int64_t i, int64_t first, int6
 struct gemm_plan {
     const struct cpu_gemm_kernel * kernel;
     bool                           bf16;
-    bool                           packed;     /* W lies in the layout of pack/layout.h: it is the packed side, X the panel */
-    enum ggml_type                 type;       /* of W */
-    int64_t                        k;          /* depth */
-    int64_t                        k_block;    /* of it decoded at once: a multiple of 256 unless it is all */
-    int64_t                        n_panel;    /* rows of W in a panel */
-    size_t                         panel_stride; /* bytes of a row of the panel, of W or X */
-    size_t                         pack_stride;  /* bytes of a block of 16 rows of X */
-    size_t                         worker_size; /* panel and a row of F32 */
+    bool           packed;       /* W lies in the layout of pack/layout.h: it is the packed side, X the panel */
+    enum ggml_type type;         /* of W */
+    int64_t        k;            /* depth */
+    int64_t        k_block;      /* of it decoded at once: a multiple of 256 unless it is all */
+    int64_t        n_panel;      /* rows of W in a panel */
+    size_t         panel_stride; /* bytes of a row of the panel, of W or X */
+    size_t         pack_stride;  /* bytes of a block of 16 rows of X */
+    size_t         worker_size;  /* panel and a row of F32 */
 };
 
 /* f32: activations are not to be rounded to BF16. */
@@ -63,8 +63,8 @@ struct gemm_run {
     int64_t      m;
 };
 
-/* C of rows [first, first + count) of W, count <= n_panel, and all runs; c points at column first. Packed: first is a multiple
- * of 16. */
+/* C of rows [first, first + count) of W, count <= n_panel, and all runs; c points at column first. Packed: first is a
+ * multiple of 16. */
 void gemm_multiply(const struct gemm_plan * plan, const struct matrix * w, int64_t first, int64_t count,
                    const struct gemm_run * runs, int64_t n_runs, void * worker_memory);
 

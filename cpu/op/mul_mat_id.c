@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * MUL_MAT_ID: dst[:, u, t] = as[:, :, ids[u, t]]^T b[:, u mod b1, t]: each token t goes through the experts that its row of
- * ids names. Rows are sorted by expert first, so that an expert's weights are decoded once for all of its rows.
+ * MUL_MAT_ID: dst[:, u, t] = as[:, :, ids[u, t]]^T b[:, u mod b1, t]: each token t goes through the experts that its
+ * row of ids names. Rows are sorted by expert first, so that an expert's weights are decoded once for all of its rows.
  *
  * Errors as in mul_mat.c; an id outside of the experts is an error status.
  */
@@ -27,8 +27,8 @@ struct mul_mat_id_plan {
     bool             in_place;
     struct gemm_plan gemm;
     struct gemv_plan gemv;
-    int64_t          max_blocks; /* of all experts */
-    int64_t          piece;      /* blocks packed at one time */
+    int64_t          max_blocks;                   /* of all experts */
+    int64_t          piece;                        /* blocks packed at one time */
     size_t           order_at, blocks_at, data_at; /* offsets in the workspace, which begins with struct id_table */
     size_t           result_at, tmp_at;            /* offsets in a worker's memory */
 };
@@ -71,9 +71,9 @@ static enum ggml_status sort_rows(const struct id_job * job) {
                               job->dst->name, id, (long long) row, (long long) experts);
         }
     }
-    int32_t at = 0;
+    int32_t at           = 0;
     job->table->n_blocks = 0;
-    const int32_t per = job->plan->few ? FEW_TOKENS : CPU_GEMM_LANES;
+    const int32_t per    = job->plan->few ? FEW_TOKENS : CPU_GEMM_LANES;
     for (int32_t e = 0; e < experts; ++e) {
         const int32_t first = at;
         for (int64_t row = 0; row < rows; ++row) {
@@ -112,7 +112,8 @@ static void pack_blocks(const struct id_job * job, int64_t first, int64_t count)
 }
 
 /* One panel times neighbouring blocks of one expert; the products are scattered to their rows. */
-static void multiply_blocks(const struct id_job * job, int64_t piece_first, int64_t first, int64_t last, int64_t panel) {
+static void multiply_blocks(const struct id_job * job, int64_t piece_first, int64_t first, int64_t last,
+                            int64_t panel) {
     enum { RUNS = 16 };
     const struct gemm_plan * gemm   = &job->plan->gemm;
     float *                  result = (float *) ((char *) job->task->worker_memory + job->plan->result_at);
@@ -196,14 +197,15 @@ static void encode_rows(const struct id_job * job) {
 static void run_few(const struct id_job * job) {
     const struct ggml_tensor * dst   = job->dst;
     const int64_t              lines = (dst->ne[0] + 15) / 16;
-    const int64_t              want = job->task->nth == 1 ? 1 : (4 * job->task->nth + job->table->n_blocks - 1) / job->table->n_blocks;
-    const int64_t              ranges = want > lines ? lines : want;
+    const int64_t              want =
+        job->task->nth == 1 ? 1 : (4 * job->task->nth + job->table->n_blocks - 1) / job->table->n_blocks;
+    const int64_t ranges = want > lines ? lines : want;
     for (int64_t v; (v = job->task->next(job->task, job->table->n_blocks * ranges)) >= 0;) {
         const struct id_block * block = &job->blocks[v / ranges];
-        const int64_t           first = lines * (v % ranges) / ranges * 16, end = lines * (v % ranges + 1) / ranges * 16;
-        const struct matrix     w     = matrix_of(dst->src[0], block->expert, 0);
-        const void *            act[FEW_TOKENS];
-        float *                 y[FEW_TOKENS];
+        const int64_t       first = lines * (v % ranges) / ranges * 16, end = lines * (v % ranges + 1) / ranges * 16;
+        const struct matrix w = matrix_of(dst->src[0], block->expert, 0);
+        const void *        act[FEW_TOKENS];
+        float *             y[FEW_TOKENS];
         for (int32_t i = 0; i < block->count; ++i) {
             act[i] = act_of(job, job->order[block->first + i]);
             y[i]   = dst_row(dst, job->order[block->first + i]) + first;
@@ -222,23 +224,23 @@ static bool supports(void * user_data, ggml_backend_dev_t device, const struct g
     (void) device;
     const struct ggml_tensor * a = node->src[0];
     const struct ggml_tensor * b = node->src[1];
-    return a != NULL && b != NULL && node->src[2] != NULL && node->src[2]->type == GGML_TYPE_I32 && node->type == GGML_TYPE_F32 &&
-           node->nb[0] == sizeof(float) && matrix_readable(a) && matrix_readable(b) && !cpu_pack_holds(b) &&
-           (user_data == NULL ? !cpu_pack_holds(a) : cpu_pack_holds(a) && cpu_pack_packs(a));
+    return a != NULL && b != NULL && node->src[2] != NULL && node->src[2]->type == GGML_TYPE_I32 &&
+           node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) && matrix_readable(a) && matrix_readable(b) &&
+           !cpu_pack_holds(b) && (user_data == NULL ? !cpu_pack_holds(a) : cpu_pack_holds(a) && cpu_pack_packs(a));
 }
 
 static size_t align_64(size_t n) {
     return (n + 63) / 64 * 64;
 }
 
-static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes, int n,
-                                void ** plan_out, struct ggml_ext_need * need) {
+static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes,
+                                int n, void ** plan_out, struct ggml_ext_need * need) {
     (void) backend;
     (void) n;
     const bool                 packed = user_data != NULL;
-    const struct ggml_tensor * dst = nodes[0];
-    const struct ggml_tensor * a   = dst->src[0];
-    const struct ggml_tensor * b   = dst->src[1];
+    const struct ggml_tensor * dst    = nodes[0];
+    const struct ggml_tensor * a      = dst->src[0];
+    const struct ggml_tensor * b      = dst->src[1];
     const int64_t              rows = dst->ne[1] * dst->ne[2], tokens = dst->ne[2];
     if (rows > INT32_MAX) {
         return graft_fail(GGML_STATUS_FAILED, "MUL_MAT_ID %s: %lld rows are too many", dst->name, (long long) rows);
@@ -258,14 +260,15 @@ static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const 
     plan->blocks_at  = align_64(plan->order_at + (size_t) rows * sizeof(int32_t));
     plan->data_at    = align_64(plan->blocks_at + (size_t) plan->max_blocks * sizeof(struct id_block));
     if (plan->few) {
-        plan->tmp_at         = align_64(plan->gemv.worker_size);
-        need->worker_size    = plan->tmp_at + (size_t) a->ne[0] * sizeof(float);
-        need->workspace_size = plan->data_at + (plan->in_place ? 0 : (size_t) (b->ne[1] * b->ne[2]) * plan->gemv.act_size);
+        plan->tmp_at      = align_64(plan->gemv.worker_size);
+        need->worker_size = plan->tmp_at + (size_t) a->ne[0] * sizeof(float);
+        need->workspace_size =
+            plan->data_at + (plan->in_place ? 0 : (size_t) (b->ne[1] * b->ne[2]) * plan->gemv.act_size);
     } else {
-        const int64_t fit    = PACK_BYTES / (int64_t) (plan->gemm.pack_stride + 1) + 1;
-        plan->piece          = fit > plan->max_blocks ? plan->max_blocks : fit;
-        plan->result_at      = align_64(plan->gemm.worker_size);
-        plan->tmp_at         = align_64(plan->result_at + 16 * CPU_GEMM_LANES * (size_t) plan->gemm.n_panel * sizeof(float));
+        const int64_t fit = PACK_BYTES / (int64_t) (plan->gemm.pack_stride + 1) + 1;
+        plan->piece       = fit > plan->max_blocks ? plan->max_blocks : fit;
+        plan->result_at   = align_64(plan->gemm.worker_size);
+        plan->tmp_at = align_64(plan->result_at + 16 * CPU_GEMM_LANES * (size_t) plan->gemm.n_panel * sizeof(float));
         need->worker_size    = plan->tmp_at + gemm_pack_tmp(&plan->gemm, b);
         need->workspace_size = plan->data_at + gemm_pack_size(&plan->gemm, plan->piece);
     }
@@ -275,8 +278,8 @@ static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const 
     return GGML_STATUS_SUCCESS;
 }
 
-static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_task * task, struct ggml_tensor * const * nodes,
-                                 int n) {
+static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_task * task,
+                                 struct ggml_tensor * const * nodes, int n) {
     (void) user_data;
     (void) n;
     const struct mul_mat_id_plan * p   = plan;
@@ -293,8 +296,8 @@ static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_
     }
     enum ggml_status status = GGML_STATUS_SUCCESS;
     if (task->ith == 0) {
-        status             = sort_rows(&job);
-        job.table->failed  = status != GGML_STATUS_SUCCESS;
+        status            = sort_rows(&job);
+        job.table->failed = status != GGML_STATUS_SUCCESS;
     }
     if (p->few) {
         encode_rows(&job);

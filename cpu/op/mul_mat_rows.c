@@ -76,21 +76,21 @@ static int64_t round_up(int64_t n, int64_t to) {
 }
 
 struct gemm_plan gemm_plan_make(const struct ggml_tensor * w, bool packed, bool f32) {
-    struct gemm_plan p = { .type = w->type, .k = w->ne[0], .packed = packed };
-    const bool exact   = w->type == GGML_TYPE_F32 || w->type == GGML_TYPE_F16 || w->type == GGML_TYPE_F64;
-    p.bf16             = cpu_kernels.gemm.bf16->native && !exact && !f32;
-    p.kernel           = p.bf16 ? cpu_kernels.gemm.bf16 : cpu_kernels.gemm.f32;
-    const int64_t element  = p.bf16 ? 2 : 4, tile = packed ? 32 : p.kernel->n_tile;
+    struct gemm_plan p     = { .type = w->type, .k = w->ne[0], .packed = packed };
+    const bool       exact = w->type == GGML_TYPE_F32 || w->type == GGML_TYPE_F16 || w->type == GGML_TYPE_F64;
+    p.bf16                 = cpu_kernels.gemm.bf16->native && !exact && !f32;
+    p.kernel               = p.bf16 ? cpu_kernels.gemm.bf16 : cpu_kernels.gemm.f32;
+    const int64_t element = p.bf16 ? 2 : 4, tile = packed ? 32 : p.kernel->n_tile;
     const int64_t k_padded = round_up(p.k, p.kernel->k_align);
     p.k_block              = k_padded <= K_BLOCK ? p.k : K_BLOCK;
     /* 64 bytes more than a row, so that the rows of a tile do not fall into the same sets of the first-level cache. */
-    const int64_t row = round_up((packed ? k_padded : round_up(p.k_block, p.kernel->k_align)) * element + 64, 64);
-    p.panel_stride    = (size_t) row;
-    p.pack_stride     = (size_t) (packed ? row : k_padded * element) * CPU_GEMM_LANES;
-    int64_t rows      = PANEL_BYTES / (p.k_block * element + 64);
-    rows              = rows > PANEL_MAX_ROWS ? PANEL_MAX_ROWS : rows;
-    rows              = rows > w->ne[1] / 8 ? w->ne[1] / 8 : rows; /* enough panels to share out */
-    p.n_panel         = rows < 2 * tile ? round_up(16, tile) : rows / tile * tile;
+    const int64_t row  = round_up((packed ? k_padded : round_up(p.k_block, p.kernel->k_align)) * element + 64, 64);
+    p.panel_stride     = (size_t) row;
+    p.pack_stride      = (size_t) (packed ? row : k_padded * element) * CPU_GEMM_LANES;
+    int64_t rows       = PANEL_BYTES / (p.k_block * element + 64);
+    rows               = rows > PANEL_MAX_ROWS ? PANEL_MAX_ROWS : rows;
+    rows               = rows > w->ne[1] / 8 ? w->ne[1] / 8 : rows; /* enough panels to share out */
+    p.n_panel          = rows < 2 * tile ? round_up(16, tile) : rows / tile * tile;
     const size_t w_row = packed ? (size_t) (round_up(p.k_block, p.kernel->k_align) * element) : p.panel_stride;
     p.worker_size      = (size_t) p.n_panel * w_row + (size_t) round_up(p.k_block * 4, 64);
     return p;
@@ -98,7 +98,8 @@ struct gemm_plan gemm_plan_make(const struct ggml_tensor * w, bool packed, bool 
 
 size_t gemm_pack_size(const struct gemm_plan * plan, int64_t blocks) {
     /* A tile of panel rows reads behind the last one. */
-    return (size_t) blocks * plan->pack_stride + (plan->packed ? (size_t) plan->kernel->n_tile * plan->panel_stride : 0);
+    return (size_t) blocks * plan->pack_stride +
+           (plan->packed ? (size_t) plan->kernel->n_tile * plan->panel_stride : 0);
 }
 
 size_t gemm_pack_tmp(const struct gemm_plan * plan, const struct ggml_tensor * x) {
@@ -125,8 +126,9 @@ static void round_row(const float * in, int64_t n, uint16_t * out) {
 /* Values [first, first + count) of row i into a row of the panel, padded with zeros. */
 static void decode_row(const struct gemm_plan * plan, const struct matrix * w, int64_t i, int64_t first, int64_t count,
                        char * out, float * tmp) {
-    const cpu_panel_bf16_fn direct =
-        plan->bf16 && !has_gaps(w) && (unsigned) w->type < GGML_TYPE_COUNT ? cpu_kernels.gemm.panel_bf16[w->type] : NULL;
+    const cpu_panel_bf16_fn direct = plan->bf16 && !has_gaps(w) && (unsigned) w->type < GGML_TYPE_COUNT
+                                         ? cpu_kernels.gemm.panel_bf16[w->type]
+                                         : NULL;
     if (direct != NULL) {
         direct(count, row_address(w, i, first), (uint16_t *) out);
     } else if (plan->bf16) {
@@ -144,7 +146,8 @@ static void decode_row(const struct gemm_plan * plan, const struct matrix * w, i
 }
 
 /* Values [first, first + count) of 16 packed rows into a packed block. */
-static void decode_group(const struct gemm_plan * plan, const struct matrix * w, int64_t i, int64_t first, int64_t count, char * out) {
+static void decode_group(const struct gemm_plan * plan, const struct matrix * w, int64_t i, int64_t first,
+                         int64_t count, char * out) {
     const size_t at   = (size_t) (first / ggml_blck_size(w->type)) * ggml_type_size(w->type) * CPU_GEMM_LANES;
     const char * from = w->data + (size_t) i * w->stride + at;
     if (plan->bf16) {
@@ -155,21 +158,21 @@ static void decode_group(const struct gemm_plan * plan, const struct matrix * w,
 }
 
 /* Depth [l, l + depth) of packed weights: the formats' blocks need no padding. */
-static void multiply_packed(const struct gemm_plan * plan, const struct matrix * w, int64_t first, int64_t count, int64_t l,
-                            int64_t depth, const struct gemm_run * runs, int64_t n_runs, char * panel) {
+static void multiply_packed(const struct gemm_plan * plan, const struct matrix * w, int64_t first, int64_t count,
+                            int64_t l, int64_t depth, const struct gemm_run * runs, int64_t n_runs, char * panel) {
     const int64_t element = plan->bf16 ? 2 : 4;
     const size_t  block   = (size_t) (depth * element * CPU_GEMM_LANES);
     for (int64_t j = 0; j < count; j += CPU_GEMM_LANES) {
         decode_group(plan, w, first + j, l, depth, panel + (size_t) (j / CPU_GEMM_LANES) * block);
     }
     for (int64_t r = 0; r < n_runs; ++r) {
-        plan->kernel->multiply(depth, runs[r].m, count, runs[r].pack + l * element, plan->panel_stride, panel, block, runs[r].c,
-                               runs[r].c_stride, CPU_GEMM_ACROSS | (l > 0 ? CPU_GEMM_ADD : 0));
+        plan->kernel->multiply(depth, runs[r].m, count, runs[r].pack + l * element, plan->panel_stride, panel, block,
+                               runs[r].c, runs[r].c_stride, CPU_GEMM_ACROSS | (l > 0 ? CPU_GEMM_ADD : 0));
     }
 }
 
-static void multiply_plain(const struct gemm_plan * plan, const struct matrix * w, int64_t first, int64_t count, int64_t l,
-                           int64_t depth, const struct gemm_run * runs, int64_t n_runs, char * panel) {
+static void multiply_plain(const struct gemm_plan * plan, const struct matrix * w, int64_t first, int64_t count,
+                           int64_t l, int64_t depth, const struct gemm_run * runs, int64_t n_runs, char * panel) {
     float *       tmp     = (float *) (panel + (size_t) plan->n_panel * plan->panel_stride);
     const int64_t element = plan->bf16 ? 2 : 4;
     for (int64_t j = 0; j < count; ++j) {
@@ -177,8 +180,8 @@ static void multiply_plain(const struct gemm_plan * plan, const struct matrix * 
     }
     for (int64_t r = 0; r < n_runs; ++r) {
         plan->kernel->multiply(round_up(depth, plan->kernel->k_align), count, runs[r].m, panel, plan->panel_stride,
-                               runs[r].pack + l * element * CPU_GEMM_LANES, plan->pack_stride, runs[r].c, runs[r].c_stride,
-                               l > 0 ? CPU_GEMM_ADD : 0);
+                               runs[r].pack + l * element * CPU_GEMM_LANES, plan->pack_stride, runs[r].c,
+                               runs[r].c_stride, l > 0 ? CPU_GEMM_ADD : 0);
     }
 }
 
@@ -201,8 +204,8 @@ void gemm_multiply(const struct gemm_plan * plan, const struct matrix * w, int64
 struct gemv_plan gemv_plan_make(const struct ggml_tensor * w, bool packed) {
     struct gemv_plan p     = { .type = w->type, .k = w->ne[0], .few = packed ? FEW_ROWS_PACKED : FEW_ROWS };
     const bool       plain = w->nb[0] == ggml_type_size(w->type) && (unsigned) w->type < GGML_TYPE_COUNT;
-    p.kernel               = packed ? cpu_kernels.gemm.gemv_packed[w->type] : plain ? cpu_kernels.gemm.gemv[w->type] : NULL;
-    p.decode               = p.kernel == NULL;
+    p.kernel = packed ? cpu_kernels.gemm.gemv_packed[w->type] : plain ? cpu_kernels.gemm.gemv[w->type] : NULL;
+    p.decode = p.kernel == NULL;
     if (p.decode) {
         p.kernel = cpu_kernels.gemm.gemv[GGML_TYPE_F32];
     }
@@ -210,7 +213,7 @@ struct gemv_plan gemv_plan_make(const struct ggml_tensor * w, bool packed) {
     p.act_size          = p.kernel->act == CPU_ACT_F32
                               ? floats
                               : (size_t) (round_up(p.k, CPU_ACT_BLOCK) / CPU_ACT_BLOCK) * sizeof(struct cpu_act_q16);
-    p.worker_size = p.decode ? floats : 0;
+    p.worker_size       = p.decode ? floats : 0;
     return p;
 }
 

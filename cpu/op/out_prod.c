@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * OUT_PROD: dst[i, j] = sum over l of a[i, l] * b[j, l], a broadcast over the outer dimensions of b; a of any format, b F32, F16 or
- * BF16. It is the F32 GEMM with the depth along the rows: packing b is a copy, and panels of a are transposed.
+ * OUT_PROD: dst[i, j] = sum over l of a[i, l] * b[j, l], a broadcast over the outer dimensions of b; a of any format, b
+ * F32, F16 or BF16. It is the F32 GEMM with the depth along the rows: packing b is a copy, and panels of a are
+ * transposed.
  *
  * Error, relative to sum |a| |b|: depth * 2^-24.
  */
@@ -31,7 +32,8 @@ static const float * columns_of(const struct matrix * a, int64_t l, int64_t firs
 }
 
 /* panel row j = column first + j of a, depth [l0, l0 + depth). */
-static void make_panel(const struct matrix * a, int64_t l0, int64_t depth, int64_t first, int64_t count, char * panel, float * tmp) {
+static void make_panel(const struct matrix * a, int64_t l0, int64_t depth, int64_t first, int64_t count, char * panel,
+                       float * tmp) {
     for (int64_t l = 0; l < depth; ++l) {
         const float * row = columns_of(a, l0 + l, first, count, tmp);
         for (int64_t j = 0; j < count; ++j) {
@@ -40,7 +42,8 @@ static void make_panel(const struct matrix * a, int64_t l0, int64_t depth, int64
     }
 }
 
-static void make_pack(const struct matrix * b, int64_t l0, int64_t depth, int64_t first, int64_t count, float * pack, float * tmp) {
+static void make_pack(const struct matrix * b, int64_t l0, int64_t depth, int64_t first, int64_t count, float * pack,
+                      float * tmp) {
     for (int64_t l = 0; l < depth; ++l) {
         const float * row = columns_of(b, l0 + l, first, count, tmp);
         for (int64_t i = 0; i < ROWS; ++i) {
@@ -49,8 +52,8 @@ static void make_pack(const struct matrix * b, int64_t l0, int64_t depth, int64_
     }
 }
 
-static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_task * task, struct ggml_tensor * const * nodes,
-                                 int n) {
+static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_task * task,
+                                 struct ggml_tensor * const * nodes, int n) {
     (void) user_data;
     (void) n;
     const struct out_prod_plan * p   = plan;
@@ -63,18 +66,23 @@ static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_
     float *                      tmp   = (float *) (panel + p->row_at);
     const int64_t                units = dst->ne[0] == 0 ? 0 : bi * bj * dst->ne[2] * dst->ne[3];
     for (int64_t u; (u = task->next(task, units)) >= 0;) {
-        const int64_t       i0 = u % bi * ROWS, j0 = u / bi % bj * COLUMNS, i2 = u / bi / bj % dst->ne[2], i3 = u / bi / bj / dst->ne[2];
+        const int64_t i0 = u % bi * ROWS, j0 = u / bi % bj * COLUMNS, i2 = u / bi / bj % dst->ne[2],
+                      i3         = u / bi / bj / dst->ne[2];
         const int64_t       rows = dst->ne[1] - i0 < ROWS ? dst->ne[1] - i0 : ROWS;
         const int64_t       cols = dst->ne[0] - j0 < COLUMNS ? dst->ne[0] - j0 : COLUMNS;
-        const struct matrix ma = matrix_of(a, i2 / (b->ne[2] / a->ne[2]), i3 / (b->ne[3] / a->ne[3])), mb = matrix_of(b, i2, i3);
-        float * c = (float *) ((char *) dst->data + (size_t) i0 * dst->nb[1] + (size_t) i2 * dst->nb[2] + (size_t) i3 * dst->nb[3]) + j0;
+        const struct matrix ma   = matrix_of(a, i2 / (b->ne[2] / a->ne[2]), i3 / (b->ne[3] / a->ne[3])),
+                            mb   = matrix_of(b, i2, i3);
+        float * c                = (float *) ((char *) dst->data + (size_t) i0 * dst->nb[1] + (size_t) i2 * dst->nb[2] +
+                               (size_t) i3 * dst->nb[3]) +
+                    j0;
         int64_t l = 0;
         do { /* once at least: a depth of 0 gives zeros */
             const int64_t depth = a->ne[1] - l < DEPTH ? a->ne[1] - l : DEPTH;
             make_panel(&ma, l, depth, j0, cols, panel, tmp);
             make_pack(&mb, l, depth, i0, rows, pack, tmp);
-            cpu_kernels.gemm.f32->multiply(depth, cols, rows, panel, PANEL_STRIDE, pack, DEPTH * CPU_GEMM_LANES * sizeof(float), c,
-                                           dst->nb[1] / sizeof(float), l > 0);
+            cpu_kernels.gemm.f32->multiply(depth, cols, rows, panel, PANEL_STRIDE, pack,
+                                           DEPTH * CPU_GEMM_LANES * sizeof(float), c, dst->nb[1] / sizeof(float),
+                                           l > 0);
             l += DEPTH;
         } while (l < a->ne[1]);
     }
@@ -86,12 +94,12 @@ static bool supports(void * user_data, ggml_backend_dev_t device, const struct g
     (void) device;
     const struct ggml_tensor * a = node->src[0];
     const struct ggml_tensor * b = node->src[1];
-    return a != NULL && b != NULL && node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) && !cpu_pack_holds(a) &&
-           !cpu_pack_holds(b) && matrix_readable(a) && matrix_readable(b);
+    return a != NULL && b != NULL && node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) &&
+           !cpu_pack_holds(a) && !cpu_pack_holds(b) && matrix_readable(a) && matrix_readable(b);
 }
 
-static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes, int n,
-                                void ** plan_out, struct ggml_ext_need * need) {
+static enum ggml_status prepare(void * user_data, ggml_backend_t backend, const struct ggml_tensor * const * nodes,
+                                int n, void ** plan_out, struct ggml_ext_need * need) {
     (void) user_data;
     (void) backend;
     (void) n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The buffer type of packed weights. set_tensor packs, get_tensor unpacks: who writes and reads through the buffer sees the
- * bytes of the format. Memory is a host buffer's.
+ * The buffer type of packed weights. set_tensor packs, get_tensor unpacks: who writes and reads through the buffer sees
+ * the bytes of the format. Memory is a host buffer's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +52,10 @@ static void move_bytes(enum access access, char * at, char * data, uint8_t value
     }
 }
 
-/* Bytes [offset, offset + size) of the tensor as its format has them, group by group: whole ones directly, others by way
- * of their unpacked rows. */
-static void access_tensor(const struct ggml_tensor * t, enum access access, char * data, uint8_t value, size_t offset, size_t size) {
+/* Bytes [offset, offset + size) of the tensor as its format has them, group by group: whole ones directly, others by
+ * way of their unpacked rows. */
+static void access_tensor(const struct ggml_tensor * t, enum access access, char * data, uint8_t value, size_t offset,
+                          size_t size) {
     char * const base = t->data;
     if (!cpu_pack_packs(t)) {
         move_bytes(access, base + offset, data, value, size);
@@ -84,17 +85,20 @@ static void access_tensor(const struct ggml_tensor * t, enum access access, char
     free(rows);
 }
 
-static void buffer_set(ggml_backend_buffer_t buffer, struct ggml_tensor * t, const void * data, size_t offset, size_t size) {
+static void buffer_set(ggml_backend_buffer_t buffer, struct ggml_tensor * t, const void * data, size_t offset,
+                       size_t size) {
     (void) buffer;
     access_tensor(t, ACCESS_SET, (char *) (uintptr_t) data, 0, offset, size);
 }
 
-static void buffer_get(ggml_backend_buffer_t buffer, const struct ggml_tensor * t, void * data, size_t offset, size_t size) {
+static void buffer_get(ggml_backend_buffer_t buffer, const struct ggml_tensor * t, void * data, size_t offset,
+                       size_t size) {
     (void) buffer;
     access_tensor(t, ACCESS_GET, data, 0, offset, size);
 }
 
-static void buffer_fill(ggml_backend_buffer_t buffer, struct ggml_tensor * t, uint8_t value, size_t offset, size_t size) {
+static void buffer_fill(ggml_backend_buffer_t buffer, struct ggml_tensor * t, uint8_t value, size_t offset,
+                        size_t size) {
     (void) buffer;
     access_tensor(t, ACCESS_FILL, NULL, value, offset, size);
 }
@@ -133,7 +137,7 @@ static size_t type_alignment(ggml_backend_buffer_type_t buft) {
 
 ggml_backend_buffer_type_t cpu_pack_buffer_type(void) {
     static struct ggml_backend_buffer_type type = {
-        .iface = {.get_name = type_name, .alloc_buffer = type_alloc, .get_alignment = type_alignment},
+        .iface = { .get_name = type_name, .alloc_buffer = type_alloc, .get_alignment = type_alignment },
     };
     __atomic_store_n(&type.device, cpu_device(), __ATOMIC_RELAXED);
     return &type;

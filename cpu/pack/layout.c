@@ -12,20 +12,24 @@ struct piece {
     uint16_t offset, size, unit; /* bytes in the block; they follow each other in the packed block in this order */
 };
 
-#define PIECE(block, member, unit) {offsetof(block, member), sizeof(((block *) 0)->member), unit}
+#define PIECE(block, member, unit) \
+    { offsetof(block, member), sizeof(((block *) 0)->member), unit }
 
 /* The greatest pieces come first: vectors of codes then begin at multiples of 32 or 64 bytes. */
 static const struct piece pieces[GGML_TYPE_COUNT][6] = {
-    [GGML_TYPE_Q4_0]   = {PIECE(block_q4_0, qs, 4), PIECE(block_q4_0, d, 2)},
-    [GGML_TYPE_Q4_1]   = {PIECE(block_q4_1, qs, 4), PIECE(block_q4_1, d, 2), PIECE(block_q4_1, m, 2)},
-    [GGML_TYPE_Q5_0]   = {PIECE(block_q5_0, qs, 4), PIECE(block_q5_0, qh, 4), PIECE(block_q5_0, d, 2)},
-    [GGML_TYPE_Q5_1]   = {PIECE(block_q5_1, qs, 4), PIECE(block_q5_1, qh, 4), PIECE(block_q5_1, d, 2), PIECE(block_q5_1, m, 2)},
-    [GGML_TYPE_Q8_0]   = {PIECE(block_q8_0, qs, 4), PIECE(block_q8_0, d, 2)},
-    [GGML_TYPE_IQ4_NL] = {PIECE(block_iq4_nl, qs, 4), PIECE(block_iq4_nl, d, 2)},
-    [GGML_TYPE_Q4_K]   = {PIECE(block_q4_K, qs, 4), PIECE(block_q4_K, scales, 4), PIECE(block_q4_K, d, 2), PIECE(block_q4_K, dmin, 2)},
-    [GGML_TYPE_Q5_K]   = {PIECE(block_q5_K, qs, 4), PIECE(block_q5_K, qh, 4), PIECE(block_q5_K, scales, 4), PIECE(block_q5_K, d, 2),
-                          PIECE(block_q5_K, dmin, 2)},
-    [GGML_TYPE_Q6_K]   = {PIECE(block_q6_K, ql, 4), PIECE(block_q6_K, qh, 4), PIECE(block_q6_K, scales, 1), PIECE(block_q6_K, d, 2)},
+    [GGML_TYPE_Q4_0]   = { PIECE(block_q4_0, qs, 4), PIECE(block_q4_0, d, 2) },
+    [GGML_TYPE_Q4_1]   = { PIECE(block_q4_1, qs, 4), PIECE(block_q4_1, d, 2), PIECE(block_q4_1, m, 2) },
+    [GGML_TYPE_Q5_0]   = { PIECE(block_q5_0, qs, 4), PIECE(block_q5_0, qh, 4), PIECE(block_q5_0, d, 2) },
+    [GGML_TYPE_Q5_1]   = { PIECE(block_q5_1, qs, 4), PIECE(block_q5_1, qh, 4), PIECE(block_q5_1, d, 2),
+                           PIECE(block_q5_1, m, 2) },
+    [GGML_TYPE_Q8_0]   = { PIECE(block_q8_0, qs, 4), PIECE(block_q8_0, d, 2) },
+    [GGML_TYPE_IQ4_NL] = { PIECE(block_iq4_nl, qs, 4), PIECE(block_iq4_nl, d, 2) },
+    [GGML_TYPE_Q4_K]   = { PIECE(block_q4_K, qs, 4), PIECE(block_q4_K, scales, 4), PIECE(block_q4_K, d, 2),
+                           PIECE(block_q4_K, dmin, 2) },
+    [GGML_TYPE_Q5_K]   = { PIECE(block_q5_K, qs, 4), PIECE(block_q5_K, qh, 4), PIECE(block_q5_K, scales, 4),
+                           PIECE(block_q5_K, d, 2), PIECE(block_q5_K, dmin, 2) },
+    [GGML_TYPE_Q6_K]   = { PIECE(block_q6_K, ql, 4), PIECE(block_q6_K, qh, 4), PIECE(block_q6_K, scales, 1),
+                           PIECE(block_q6_K, d, 2) },
 };
 
 bool pack_format(enum ggml_type type) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layout of packed weights. 16 neighbouring rows form a group; of a group, block after block of the format, the pieces
- * of a block (scales, nibbles, high bits) lie row beside row in units of 1, 2 or 4 bytes: unit u of row r of a piece stands
- * at u * 16 + r. A group takes the bytes of its 16 rows, so that row numbers that are multiples of 16 have their
- * plain addresses, and nothing is lost: unpacking gives the original bytes.
+ * The layout of packed weights. 16 neighbouring rows form a group; of a group, block after block of the format, the
+ * pieces of a block (scales, nibbles, high bits) lie row beside row in units of 1, 2 or 4 bytes: unit u of row r of a
+ * piece stands at u * 16 + r. A group takes the bytes of its 16 rows, so that row numbers that are multiples of 16 have
+ * their plain addresses, and nothing is lost: unpacking gives the original bytes.
  *
- * Vector lanes are rows then: a one-row product needs no sum over lanes, and panels are decoded without a transposition.
+ * Vector lanes are rows then: a one-row product needs no sum over lanes, and panels are decoded without a
+ * transposition.
  */
 #ifndef GRAFT_CPU_PACK_LAYOUT_H
 #define GRAFT_CPU_PACK_LAYOUT_H

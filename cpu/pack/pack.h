@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packed weights: the buffer type CPU_REPACK. The layout is known to the buffer type alone; nothing is cached by address.
+ * Packed weights: the buffer type CPU_REPACK. The layout is known to the buffer type alone; nothing is cached by
+ * address.
  */
 #ifndef GRAFT_CPU_PACK_PACK_H
 #define GRAFT_CPU_PACK_PACK_H

@@ -11,7 +11,7 @@
 #include "device/device.h"
 #include "ext/ext.h"
 #include "ext/plan.h"
-#include "op/op.h"
+#include "op/check.h"
 
 /* ---- memory ---- */
 
@@ -150,15 +150,14 @@ static bool extend_native(struct graft_plan * plan, struct ggml_tensor * node, i
 }
 
 static enum ggml_status add_node(struct graft_plan * plan, ggml_backend_t backend, struct ggml_tensor * node, int index) {
-    struct ext_kernel *   row;
-    const struct op_row * contract = op_row_get(node->op);
+    struct ext_kernel * row;
     if (needs_no_step(node)) {
         return GGML_STATUS_SUCCESS;
     }
-    /* Once more after the builder: a node that was edited since, or made without one, must not reach a kernel that would follow
-     * its extents into other memory. */
-    if (contract == NULL || (contract->check != NULL && contract->check(node) != GGML_STATUS_SUCCESS)) {
-        return contract == NULL ? no_kernel(backend, node) : GGML_STATUS_FAILED;
+    /* The node may have been edited since it was built: a missing source or extents beyond counting reach no kernel. The
+     * rest is for each kernel's `supports`, which may well take more layouts than the builders do. */
+    if (op_check_sane(node) != GGML_STATUS_SUCCESS) {
+        return GGML_STATUS_FAILED;
     }
     if (!ext_select(backend->device, node, &row)) {
         return no_kernel(backend, node);

@@ -159,6 +159,10 @@ UNUSED static void drive_place(struct drive * d, struct ggml_tensor * node, enum
     }
     drive_set_layout(node, layout);
     node->data = drive_memory(d, drive_extent(node));
+    if (layout != DRIVE_PLAIN) { /* results are contiguous or views of something */
+        node->view_src       = ggml_new_tensor_1d(d->ctx, GGML_TYPE_I8, (int64_t) drive_extent(node));
+        node->view_src->data = node->data;
+    }
 }
 
 /* ---- running ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * MUL_MAT, MUL_MAT_ID and OUT_PROD on the CPU backend against a double-precision reference that walks nb[]: every format,
- * odd shapes, views, broadcasts; dst is filled with NaN first and guarded on both sides; every thread count must give the same bytes.
+ * MUL_MAT, MUL_MAT_ID and OUT_PROD on the CPU backend against a double-precision reference that walks nb[]: every
+ * format, odd shapes, views, broadcasts; dst is filled with NaN first and guarded on both sides; every thread count
+ * must give the same bytes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +56,8 @@ static bool fill(struct ggml_tensor * t, float low, float high) {
 
 /* Value (i0, i1, i2, i3) by strides. Rows of block formats are decoded whole: row holds the one at (i1, i2, i3). */
 static void read_row(const struct ggml_tensor * t, int64_t i1, int64_t i2, int64_t i3, float * row) {
-    const char *                    base   = (const char *) t->data + (size_t) i1 * t->nb[1] + (size_t) i2 * t->nb[2] + (size_t) i3 * t->nb[3];
+    const char * base =
+        (const char *) t->data + (size_t) i1 * t->nb[1] + (size_t) i2 * t->nb[2] + (size_t) i3 * t->nb[3];
     const struct ggml_type_traits * traits = ggml_get_type_traits(t->type);
     if (t->type == GGML_TYPE_F32 || traits->blck_size == 1) {
         for (int64_t i = 0; i < t->ne[0]; i++) {
@@ -74,10 +76,11 @@ static void read_row(const struct ggml_tensor * t, int64_t i1, int64_t i2, int64
 
 /* Largest error over the bound that the operator's file states: `relative` times the sum of |a| |b| of the element. */
 static double compare(const struct ggml_tensor * dst, double relative) {
-    const struct ggml_tensor * a = dst->src[0];
-    const struct ggml_tensor * b = dst->src[1];
-    float * ra = malloc((size_t) a->ne[0] * sizeof(float) * (size_t) a->ne[1] + 4), *rb = malloc((size_t) a->ne[0] * sizeof(float) + 4);
-    double  worst = 0;
+    const struct ggml_tensor * a  = dst->src[0];
+    const struct ggml_tensor * b  = dst->src[1];
+    float *                    ra = malloc((size_t) a->ne[0] * sizeof(float) * (size_t) a->ne[1] + 4),
+          *rb                     = malloc((size_t) a->ne[0] * sizeof(float) + 4);
+    double worst                  = 0;
     for (int64_t i3 = 0; i3 < dst->ne[3]; i3++) {
         for (int64_t i2 = 0; i2 < dst->ne[2]; i2++) {
             for (int64_t j = 0; j < a->ne[1]; j++) {
@@ -90,15 +93,17 @@ static double compare(const struct ggml_tensor * dst, double relative) {
                     greatest = fmaxf(greatest, fabsf(rb[l]));
                 }
                 for (int64_t j = 0; j < dst->ne[0]; j++) {
-                    const float * w = ra + j * a->ne[0];
-                    double sum = 0, size = 0;
+                    const float * w   = ra + j * a->ne[0];
+                    double        sum = 0, size = 0;
                     for (int64_t l = 0; l < a->ne[0]; l++) {
                         sum += (double) w[l] * rb[l];
                         size += fabs((double) w[l]) * (0.5 * fabs((double) rb[l]) + 0.5 * greatest);
                     }
                     float got;
-                    memcpy(&got, (const char *) dst->data + (size_t) j * dst->nb[0] + (size_t) i * dst->nb[1] +
-                                     (size_t) i2 * dst->nb[2] + (size_t) i3 * dst->nb[3], 4);
+                    memcpy(&got,
+                           (const char *) dst->data + (size_t) j * dst->nb[0] + (size_t) i * dst->nb[1] +
+                               (size_t) i2 * dst->nb[2] + (size_t) i3 * dst->nb[3],
+                           4);
                     const double error = fabs(got - sum) / (relative * size + 1e-30);
                     worst              = error > worst || isnan(error) ? error : worst;
                 }
@@ -118,9 +123,9 @@ enum { GUARD = 256 };
 static void run(struct ggml_context * ctx, struct ggml_tensor * dst, const char * what) {
     struct ggml_cgraph * graph = ggml_new_graph_custom(ctx, 16, false);
     const size_t         size  = ggml_nbytes(dst);
-    unsigned char *      room  = malloc(size + 2 * GUARD), *first = malloc(size + 1);
-    void * const         own   = dst->data;
-    dst->data                  = room + GUARD;
+    unsigned char *      room = malloc(size + 2 * GUARD), *first = malloc(size + 1);
+    void * const         own = dst->data;
+    dst->data                = room + GUARD;
     ggml_build_forward_expand(graph, dst);
     if (backend == NULL) {
         backend = ggml_backend_cpu_init(); /* one for all cases: its threads live on */
@@ -139,7 +144,8 @@ static void run(struct ggml_context * ctx, struct ggml_tensor * dst, const char 
         if (t == 0) {
             memcpy(first, room + GUARD, size);
         } else {
-            CHECK_MSG(memcmp(first, room + GUARD, size) == 0, "%s: %d threads give other bytes than 1", what, thread_counts[t]);
+            CHECK_MSG(memcmp(first, room + GUARD, size) == 0, "%s: %d threads give other bytes than 1", what,
+                      thread_counts[t]);
         }
     }
     memcpy(own, room + GUARD, size);
@@ -160,19 +166,21 @@ static double bound(const struct ggml_tensor * a, int64_t m) {
 static void check(struct ggml_context * ctx, struct ggml_tensor * a, struct ggml_tensor * b) {
     char                 what[256];
     struct ggml_tensor * dst = ggml_mul_mat(ctx, a, b);
-    snprintf(what, sizeof(what), "%s [%d %d %d %d] x %s [%d %d %d %d]", ggml_type_name(a->type), (int) a->ne[0], (int) a->ne[1],
-             (int) a->ne[2], (int) a->ne[3], ggml_type_name(b->type), (int) b->ne[0], (int) b->ne[1], (int) b->ne[2], (int) b->ne[3]);
+    snprintf(what, sizeof(what), "%s [%d %d %d %d] x %s [%d %d %d %d]", ggml_type_name(a->type), (int) a->ne[0],
+             (int) a->ne[1], (int) a->ne[2], (int) a->ne[3], ggml_type_name(b->type), (int) b->ne[0], (int) b->ne[1],
+             (int) b->ne[2], (int) b->ne[3]);
     run(ctx, dst, what);
     const double error = compare(dst, bound(a, b->ne[1]));
     CHECK_MSG(error <= 1.0, "%s: error %.3g of the bound", what, error);
     harness_count_run(1);
 }
 
-static void check_plain(enum ggml_type ta, enum ggml_type tb, int64_t k, int64_t n, int64_t m, int64_t a2, int64_t a3, int64_t b2,
-                        int64_t b3) {
-    struct ggml_context * ctx = new_context((size_t) (k * (n * a2 * a3 + m * b2 * b3) * 4 + n * m * b2 * b3 * 4 + 65536));
-    struct ggml_tensor *  a   = ggml_new_tensor_4d(ctx, ta, k, n, a2, a3);
-    struct ggml_tensor *  b   = ggml_new_tensor_4d(ctx, tb, k, m, b2, b3);
+static void check_plain(enum ggml_type ta, enum ggml_type tb, int64_t k, int64_t n, int64_t m, int64_t a2, int64_t a3,
+                        int64_t b2, int64_t b3) {
+    struct ggml_context * ctx =
+        new_context((size_t) (k * (n * a2 * a3 + m * b2 * b3) * 4 + n * m * b2 * b3 * 4 + 65536));
+    struct ggml_tensor * a = ggml_new_tensor_4d(ctx, ta, k, n, a2, a3);
+    struct ggml_tensor * b = ggml_new_tensor_4d(ctx, tb, k, m, b2, b3);
     if (!fill(a, -1, 1) || !fill(b, -1, 1)) {
         harness_count_skipped("the format has no encoder", 1);
     } else {
@@ -192,7 +200,8 @@ TEST(every_format) {
             continue;
         }
         for (size_t i = 0; i < sizeof(ms) / sizeof(ms[0]); i++) {
-            check_plain((enum ggml_type) t, GGML_TYPE_F32, traits->blck_size == 1 ? 75 : traits->blck_size, 37, ms[i], 1, 1, 1, 1);
+            check_plain((enum ggml_type) t, GGML_TYPE_F32, traits->blck_size == 1 ? 75 : traits->blck_size, 37, ms[i],
+                        1, 1, 1, 1);
             check_plain((enum ggml_type) t, GGML_TYPE_F32, 512, 64, ms[i], 1, 1, 1, 1);
         }
     }
@@ -213,7 +222,8 @@ TEST(odd_shapes) {
 }
 
 TEST(block_rows) { /* rows of one block more or less than a group of 256 */
-    static const enum ggml_type types[] = { GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL, GGML_TYPE_MXFP4 };
+    static const enum ggml_type types[] = { GGML_TYPE_Q4_0, GGML_TYPE_Q4_1,   GGML_TYPE_Q5_0, GGML_TYPE_Q5_1,
+                                            GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL, GGML_TYPE_MXFP4 };
     for (int t = 0; t < 7; t++) {
         for (int64_t k = 32; k <= 608; k += 64) {
             check_plain(types[t], GGML_TYPE_F32, k, 17, 1, 1, 1, 1, 1);
@@ -338,7 +348,7 @@ TEST(extreme_values) {
             CHECK(compare(dst, 4e-5) <= 1.0);
         }
     }
-    ((float *) b->data)[40] = NAN;
+    ((float *) b->data)[40]  = NAN;
     struct ggml_tensor * dst = ggml_mul_mat(ctx, a, b);
     run(ctx, dst, "NaN");
     CHECK(isnan(((float *) dst->data)[0]));
@@ -348,10 +358,11 @@ TEST(extreme_values) {
 /* ---- MUL_MAT_ID ---- */
 
 static void check_id(enum ggml_type type, int64_t k, int64_t n, int experts, int used, int tokens, int64_t b1) {
-    struct ggml_context * ctx = new_context((size_t) (k * n * experts * 4 + (k * b1 + 2 * n * used) * tokens * 4 + 65536));
-    struct ggml_tensor *  as  = ggml_new_tensor_3d(ctx, type, k, n, experts);
-    struct ggml_tensor *  b   = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, k, b1, tokens);
-    struct ggml_tensor *  all = ggml_new_tensor_2d(ctx, GGML_TYPE_I32, experts, tokens);
+    struct ggml_context * ctx =
+        new_context((size_t) (k * n * experts * 4 + (k * b1 + 2 * n * used) * tokens * 4 + 65536));
+    struct ggml_tensor * as  = ggml_new_tensor_3d(ctx, type, k, n, experts);
+    struct ggml_tensor * b   = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, k, b1, tokens);
+    struct ggml_tensor * all = ggml_new_tensor_2d(ctx, GGML_TYPE_I32, experts, tokens);
     fill(as, -1, 1);
     fill(b, -1, 1);
     for (int t = 0; t < tokens; t++) {
@@ -363,11 +374,12 @@ static void check_id(enum ggml_type type, int64_t k, int64_t n, int experts, int
     struct ggml_tensor * ids = ggml_view_2d(ctx, all, used, tokens, all->nb[1], 0);
     struct ggml_tensor * dst = ggml_mul_mat_id(ctx, as, b, ids);
     char                 what[128];
-    snprintf(what, sizeof(what), "%s [%d %d %d] ids [%d %d] b1 %d", ggml_type_name(type), (int) k, (int) n, experts, used, tokens, (int) b1);
+    snprintf(what, sizeof(what), "%s [%d %d %d] ids [%d %d] b1 %d", ggml_type_name(type), (int) k, (int) n, experts,
+             used, tokens, (int) b1);
     run(ctx, dst, what);
     /* each token and expert is a product of its own */
-    float * row = malloc((size_t) k * 4), *x = malloc((size_t) k * 4);
-    double  worst = 0;
+    float *row = malloc((size_t) k * 4), *x = malloc((size_t) k * 4);
+    double worst = 0;
     for (int t = 0; t < tokens; t++) {
         for (int u = 0; u < used; u++) {
             const int32_t e = ((int32_t *) all->data)[t * experts + u];
@@ -393,7 +405,8 @@ static void check_id(enum ggml_type type, int64_t k, int64_t n, int experts, int
 }
 
 TEST(experts) {
-    static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q8_0, GGML_TYPE_MXFP4 };
+    static const enum ggml_type types[]  = { GGML_TYPE_F32,  GGML_TYPE_F16,  GGML_TYPE_Q4_0,
+                                             GGML_TYPE_Q4_1, GGML_TYPE_Q8_0, GGML_TYPE_MXFP4 };
     static const int            tokens[] = { 1, 2, 7, 33, 70 };
     for (int t = 0; t < 6; t++) {
         for (int i = 0; i < 5; i++) {
@@ -432,18 +445,19 @@ TEST(bad_expert) {
 /* ---- OUT_PROD ---- */
 
 static void check_out_prod(enum ggml_type type, int64_t n, int64_t m, int64_t k, int64_t a2, int64_t b2, int64_t b3) {
-    struct ggml_context * ctx = new_context((size_t) ((n * a2 + m * b2 * b3) * k * 4 + 2 * n * m * b2 * b3 * 4 + 65536));
-    struct ggml_tensor *  a   = ggml_new_tensor_3d(ctx, type, n, k, a2);
-    struct ggml_tensor *  b   = ggml_new_tensor_4d(ctx, GGML_TYPE_F32, m, k, b2, b3);
+    struct ggml_context * ctx =
+        new_context((size_t) ((n * a2 + m * b2 * b3) * k * 4 + 2 * n * m * b2 * b3 * 4 + 65536));
+    struct ggml_tensor * a = ggml_new_tensor_3d(ctx, type, n, k, a2);
+    struct ggml_tensor * b = ggml_new_tensor_4d(ctx, GGML_TYPE_F32, m, k, b2, b3);
     fill(a, -1, 1);
     fill(b, -1, 1);
     struct ggml_tensor * dst = ggml_out_prod(ctx, a, b);
     char                 what[128];
-    snprintf(what, sizeof(what), "out_prod %s [%d %d %d] [%d %d %d %d]", ggml_type_name(type), (int) n, (int) k, (int) a2, (int) m,
-             (int) k, (int) b2, (int) b3);
+    snprintf(what, sizeof(what), "out_prod %s [%d %d %d] [%d %d %d %d]", ggml_type_name(type), (int) n, (int) k,
+             (int) a2, (int) m, (int) k, (int) b2, (int) b3);
     run(ctx, dst, what);
     float *  row = malloc((size_t) n * 4), *x = malloc((size_t) m * 4);
-    double * sum = calloc((size_t) (n * m), sizeof(double));
+    double * sum   = calloc((size_t) (n * m), sizeof(double));
     double   worst = 0;
     for (int64_t i = 0; i < b2 * b3; i++) {
         memset(sum, 0, (size_t) (n * m) * sizeof(double));
@@ -482,9 +496,9 @@ TEST(out_prod) {
 /* ---- packed weights ---- */
 
 static ggml_backend_buffer_type_t pack_type(void) {
-    const ggml_backend_reg_t reg = ggml_backend_cpu_reg();
-    ggml_backend_buffer_type_t * (*extra)(ggml_backend_dev_t) =
-        (ggml_backend_buffer_type_t * (*) (ggml_backend_dev_t)) (uintptr_t) ggml_backend_reg_get_proc_address(reg, "ggml_backend_dev_get_extra_bufts");
+    const ggml_backend_reg_t reg                              = ggml_backend_cpu_reg();
+    ggml_backend_buffer_type_t * (*extra)(ggml_backend_dev_t) = (ggml_backend_buffer_type_t * (*) (ggml_backend_dev_t))(
+        uintptr_t) ggml_backend_reg_get_proc_address(reg, "ggml_backend_dev_get_extra_bufts");
     ggml_backend_buffer_type_t * types = extra != NULL ? extra(ggml_backend_reg_dev_get(reg, 0)) : NULL;
     for (; types != NULL && *types != NULL; types++) {
         if (strcmp(ggml_backend_buft_name(*types), "CPU_REPACK") == 0) {
@@ -516,9 +530,9 @@ static void unpack(struct packed * p) {
 }
 
 static bool packs(enum ggml_type type) {
-    struct ggml_context * ctx = new_context(1 << 16);
-    struct ggml_tensor *  a   = ggml_new_tensor_2d(ctx, type, 256, 16);
-    struct ggml_tensor *  b   = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 256, 1);
+    struct ggml_context *       ctx    = new_context(1 << 16);
+    struct ggml_tensor *        a      = ggml_new_tensor_2d(ctx, type, 256, 16);
+    struct ggml_tensor *        b      = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 256, 1);
     const ggml_backend_dev_t    device = ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0);
     const ggml_backend_buffer_t empty  = ggml_backend_buft_alloc_buffer(pack_type(), 0); /* as llama.cpp asks */
     struct ggml_tensor *        dst    = ggml_mul_mat(ctx, a, b);
@@ -546,7 +560,8 @@ TEST(packed_bytes) { /* any part of the original bytes is written and comes back
         struct packed p    = pack(a);
         char *        back = malloc(n);
         for (int round = 0; round < 40; round++) {
-            const size_t first = harness_random(&seed) % n, size = round == 0 ? n - first : harness_random(&seed) % (n - first);
+            const size_t first = harness_random(&seed) % n,
+                         size  = round == 0 ? n - first : harness_random(&seed) % (n - first);
             if (round % 3 == 1) {
                 for (size_t i = first; i < first + size; i++) {
                     ((char *) a->data)[i] = (char) harness_random(&seed);
@@ -557,7 +572,8 @@ TEST(packed_bytes) { /* any part of the original bytes is written and comes back
                 ggml_backend_tensor_memset(p.a, (uint8_t) round, first, size);
             }
             ggml_backend_tensor_get(p.a, back, first, size);
-            CHECK_MSG(memcmp((char *) a->data + first, back, size) == 0, "%s: bytes %zu + %zu", ggml_type_name((enum ggml_type) t), first, size);
+            CHECK_MSG(memcmp((char *) a->data + first, back, size) == 0, "%s: bytes %zu + %zu",
+                      ggml_type_name((enum ggml_type) t), first, size);
         }
         free(back);
         unpack(&p);
@@ -579,8 +595,8 @@ TEST(packed_products) {
         }
         for (int i = 0; i < 7; i++) {
             for (int shape = 0; shape < 4; shape++) {
-                const int64_t         k   = shape == 0 ? block : shape == 1 ? 576 / block * block : shape == 2 ? 1280 : 4352;
-                const int64_t         n   = shape == 0 ? 16 : shape == 1 ? 48 : shape == 2 ? 208 : 32;
+                const int64_t k = shape == 0 ? block : shape == 1 ? 576 / block * block : shape == 2 ? 1280 : 4352;
+                const int64_t n = shape == 0 ? 16 : shape == 1 ? 48 : shape == 2 ? 208 : 32;
                 struct ggml_context * ctx = new_context((size_t) (k * (n + ms[i]) * 8 + n * ms[i] * 8 + 65536));
                 struct ggml_tensor *  a   = ggml_new_tensor_2d(ctx, (enum ggml_type) t, k, n);
                 struct ggml_tensor *  b   = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, k, ms[i], shape == 1 ? 2 : 1);
@@ -589,7 +605,8 @@ TEST(packed_products) {
                 struct packed        p   = pack(a);
                 struct ggml_tensor * dst = ggml_mul_mat(ctx, p.a, b);
                 char                 what[128];
-                snprintf(what, sizeof(what), "packed %s [%d %d] x %d", ggml_type_name(a->type), (int) k, (int) n, (int) ms[i]);
+                snprintf(what, sizeof(what), "packed %s [%d %d] x %d", ggml_type_name(a->type), (int) k, (int) n,
+                         (int) ms[i]);
                 run(ctx, dst, what);
                 dst->src[0]        = a; /* the reference reads the plain copy */
                 const double error = compare(dst, bound(a, ms[i] <= 12 ? 1 : 16));

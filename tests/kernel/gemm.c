@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every micro-kernel of kernels_gemm.inc: panel decoders against the formats' decoders, GEMMs and one-row products against sums in double,
- * the activation encoder against the scalar one; below, at and above the tile sizes; inputs end at a page that must
- * not be touched, outputs lie between guards. With GRAFT_BENCH=1 the kernels are then timed.
+ * Every micro-kernel of kernels_gemm.inc: panel decoders against the formats' decoders, GEMMs and one-row products
+ * against sums in double, the activation encoder against the scalar one; below, at and above the tile sizes; inputs end
+ * at a page that must not be touched, outputs lie between guards. With GRAFT_BENCH=1 the kernels are then timed.
  */
 #include <math.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ struct fence {
 
 static struct fence fence_new(size_t size) {
     const size_t page = (size_t) sysconf(_SC_PAGESIZE);
-    struct fence f    = {.size = (size + page - 1) / page * page + 2 * page};
+    struct fence f    = { .size = (size + page - 1) / page * page + 2 * page };
     f.base            = mmap(NULL, f.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(f.base, page, PROT_NONE);
     mprotect(f.base + f.size - page, page, PROT_NONE);
@@ -69,16 +69,16 @@ static double now(void) {
 }
 
 /* Best time of one call in nanoseconds. */
-#define BEST_NS(call, result)                                          \
-    do {                                                               \
-        (result) = INFINITY;                                           \
-        for (int round_ = 0; round_ < 60; round_++) {                  \
-            const double start_ = now();                               \
-            for (int i_ = 0; i_ < 4; i_++) {                           \
-                call;                                                  \
-            }                                                          \
-            (result) = fmin((result), (now() - start_) / 4 * 1e9);     \
-        }                                                              \
+#define BEST_NS(call, result)                                      \
+    do {                                                           \
+        (result) = INFINITY;                                       \
+        for (int round_ = 0; round_ < 60; round_++) {              \
+            const double start_ = now();                           \
+            for (int i_ = 0; i_ < 4; i_++) {                       \
+                call;                                              \
+            }                                                      \
+            (result) = fmin((result), (now() - start_) / 4 * 1e9); \
+        }                                                          \
     } while (0)
 
 static bool benchmark(void) {
@@ -151,10 +151,12 @@ static int64_t round_up(int64_t n, int64_t to) {
     return (n + to - 1) / to * to;
 }
 
-static void check_gemm_shape(const char * name, const struct cpu_gemm_kernel * g, bool bf16, int64_t k, int64_t n, int64_t m, int how) {
+static void check_gemm_shape(const char * name, const struct cpu_gemm_kernel * g, bool bf16, int64_t k, int64_t n,
+                             int64_t m, int how) {
     const size_t  size   = bf16 ? 2 : 4;
     const int64_t padded = round_up(k, g->k_align), blocks = round_up(m, 16) / 16, tile_rows = round_up(n, g->n_tile);
-    const size_t  panel_stride = (size_t) round_up(padded * (int64_t) size, 64), pack_stride = (size_t) padded * size * 16;
+    const size_t  panel_stride = (size_t) round_up(padded * (int64_t) size, 64),
+                 pack_stride   = (size_t) padded * size * 16;
     const bool    across = how & CPU_GEMM_ACROSS, add = how & CPU_GEMM_ADD;
     const int64_t c_rows = across ? n : m, c_cols = across ? m : n;
     const size_t  c_stride = (size_t) c_cols + 3;
@@ -172,7 +174,7 @@ static void check_gemm_shape(const char * name, const struct cpu_gemm_kernel * g
     }
     memset(pack.data, 0xff, pack_stride * (size_t) blocks);
     for (int64_t i = 0; i < m; i += 16) {
-        const float * rows[16] = {NULL};
+        const float * rows[16] = { NULL };
         for (int64_t r = 0; r < 16 && i + r < m; r++) {
             rows[r] = (float *) x.data + (i + r) * k;
         }
@@ -183,8 +185,9 @@ static void check_gemm_shape(const char * name, const struct cpu_gemm_kernel * g
     g->multiply(padded, n, m, panel.data, panel_stride, pack.data, pack_stride, (float *) c.data, c_stride, how);
     double worst = 0;
     for (int64_t at = 0; at < c_rows * (int64_t) c_stride; at++) {
-        const int64_t row = at / (int64_t) c_stride, col = at % (int64_t) c_stride, i = across ? col : row, j = across ? row : col;
-        const float   got = ((float *) c.data)[at], old = before[at];
+        const int64_t row = at / (int64_t) c_stride, col = at % (int64_t) c_stride, i = across ? col : row,
+                      j = across ? row : col;
+        const float got = ((float *) c.data)[at], old = before[at];
         if (col >= c_cols) {
             CHECK_MSG(got == old, "%s: wrote beside row %d", name, (int) row);
         } else {
@@ -211,7 +214,7 @@ static void check_gemm_shape(const char * name, const struct cpu_gemm_kernel * g
 
 static void bench_gemm(const char * name, const struct cpu_gemm_kernel * g, bool bf16) {
     const int64_t k = 576, n = 96, m = 512;
-    const size_t  row = (size_t) k * (bf16 ? 2 : 4);
+    const size_t  row   = (size_t) k * (bf16 ? 2 : 4);
     char *        panel = calloc((size_t) n + 16, row + 64), *pack = calloc((size_t) m, row);
     float *       c = calloc((size_t) (n * m), 4);
     double        ns;
@@ -225,9 +228,9 @@ static void bench_gemm(const char * name, const struct cpu_gemm_kernel * g, bool
 }
 
 static void check_gemm(const char * name, const struct cpu_gemm_kernel * g, bool bf16) {
-    static const int64_t ks[] = {0, 1, 2, 31, 32, 33, 64, 300};
-    static const int64_t ns[] = {1, 5, 11, 12, 13, 16, 17, 24, 25, 33};
-    static const int64_t ms[] = {1, 2, 15, 16, 17, 31, 32, 33, 49, 65};
+    static const int64_t ks[] = { 0, 1, 2, 31, 32, 33, 64, 300 };
+    static const int64_t ns[] = { 1, 5, 11, 12, 13, 16, 17, 24, 25, 33 };
+    static const int64_t ms[] = { 1, 2, 15, 16, 17, 31, 32, 33, 49, 65 };
     for (int k = 0; k < 8; k++) {
         for (int n = 0; n < 10; n++) {
             for (int m = 0; m < 10; m++) {
@@ -250,9 +253,11 @@ static void encode_act(const struct cpu_gemv_kernel * g, const float * x, int64_
     }
 }
 
-static void check_gemv_shape(const char * name, enum ggml_type type, const struct cpu_gemv_kernel * g, int64_t k, int64_t n) {
+static void check_gemv_shape(const char * name, enum ggml_type type, const struct cpu_gemv_kernel * g, int64_t k,
+                             int64_t n) {
     const size_t row_size = ggml_row_size(type, k);
-    const size_t act_size = g->act == CPU_ACT_F32 ? (size_t) k * 4 : (size_t) ((k + 255) / 256) * sizeof(struct cpu_act_q16);
+    const size_t act_size =
+        g->act == CPU_ACT_F32 ? (size_t) k * 4 : (size_t) ((k + 255) / 256) * sizeof(struct cpu_act_q16);
     struct fence w = fence_new(row_size * (size_t) n), act = fence_new(act_size), y = fence_new((size_t) n * 4);
     float *      x = malloc((size_t) k * 4 + 1), *row = malloc((size_t) k * 4 + 1);
     if (!fill_rows(type, w.data, n, k)) {
@@ -279,7 +284,8 @@ static void check_gemv_shape(const char * name, enum ggml_type type, const struc
         if (k == 1536 && benchmark()) {
             double ns;
             BEST_NS(g->multiply(k, n, w.data, row_size, act.data, (float *) y.data), ns);
-            printf("%-36s %8.1f GFLOP/s %6.1f GB/s\n", name, 2.0 * (double) (k * n) / ns, (double) row_size * (double) n / ns);
+            printf("%-36s %8.1f GFLOP/s %6.1f GB/s\n", name, 2.0 * (double) (k * n) / ns,
+                   (double) row_size * (double) n / ns);
         }
     }
     free(x);
@@ -305,9 +311,9 @@ static void check_packed_panel(const char * name, enum ggml_type type, cpu_panel
     const int64_t block = ggml_blck_size(type);
     for (int64_t k = block; k <= 3 * block; k += block) {
         const size_t row_size = ggml_row_size(type, k);
-        char *       rows = malloc(row_size * 16);
+        char *       rows     = malloc(row_size * 16);
         struct fence packed = fence_new(row_size * 16), out = fence_new((size_t) k * 16 * (f32 != NULL ? 4 : 2));
-        float *      want   = malloc((size_t) k * sizeof(float));
+        float *      want = malloc((size_t) k * sizeof(float));
         REQUIRE(fill_rows(type, rows, 16, k));
         pack_group(type, rows, packed.data, row_size);
         if (f32 != NULL) {
@@ -319,7 +325,8 @@ static void check_packed_panel(const char * name, enum ggml_type type, cpu_panel
         for (int64_t j = 0; j < 16; j++) {
             graft_type_decoder(type)(rows + (size_t) j * row_size, want, k);
             for (int64_t l = 0; l < k; l++) {
-                const float got = f32 != NULL ? ((float *) out.data)[l * 16 + j] : bf16_value(((uint16_t *) out.data)[(l / 2 * 16 + j) * 2 + l % 2]);
+                const float  got   = f32 != NULL ? ((float *) out.data)[l * 16 + j]
+                                                 : bf16_value(((uint16_t *) out.data)[(l / 2 * 16 + j) * 2 + l % 2]);
                 const double bound = f32 != NULL ? 2e-7 : 1.0 / 256;
                 worst              = fmax(worst, fabs((double) got - want[l]) / (bound * fabs(want[l]) + 1e-7));
             }
@@ -333,15 +340,17 @@ static void check_packed_panel(const char * name, enum ggml_type type, cpu_panel
     }
 }
 
-/* Against the same rows unpacked, which check_gemv has compared with sums in double: equal but for the order of the sums. */
+/* Against the same rows unpacked, which check_gemv has compared with sums in double: equal but for the order of the
+ * sums. */
 static void check_gemv_packed(const char * name, enum ggml_type type, const struct cpu_gemv_kernel * g) {
     const int64_t block = ggml_blck_size(type);
     for (int64_t k = block; k <= (block == 256 ? 1024 : 608); k += block) {
         for (int64_t n = 16; n <= 48; n += 16) {
             const size_t row_size = ggml_row_size(type, k);
-            char *       rows = malloc(row_size * (size_t) n);
-            struct fence packed = fence_new(row_size * (size_t) n), act = fence_new((size_t) ((k + 255) / 256) * sizeof(struct cpu_act_q16));
-            struct fence y = fence_new((size_t) n * 4);
+            char *       rows     = malloc(row_size * (size_t) n);
+            struct fence packed   = fence_new(row_size * (size_t) n),
+                         act      = fence_new((size_t) ((k + 255) / 256) * sizeof(struct cpu_act_q16));
+            struct fence y        = fence_new((size_t) n * 4);
             float *      x = malloc((size_t) k * 4), *row = malloc((size_t) k * 4);
             REQUIRE(fill_rows(type, rows, n, k));
             for (int64_t j = 0; j < n; j += 16) {
@@ -373,15 +382,16 @@ static void check_gemv_packed(const char * name, enum ggml_type type, const stru
         }
     }
     if (benchmark()) {
-        const int64_t k = 1536, n = 400;
-        const size_t  row_size = ggml_row_size(type, k);
-        char *        w = calloc((size_t) n, row_size);
-        float *       x = calloc((size_t) k, 4), *y = malloc((size_t) n * 4);
-        struct cpu_act_q16 act[6];
-        double        ns;
+        const int64_t      k = 1536, n = 400;
+        const size_t       row_size = ggml_row_size(type, k);
+        char *             w        = calloc((size_t) n, row_size);
+        float *            x = calloc((size_t) k, 4), *y = malloc((size_t) n * 4);
+        struct cpu_act_q16 act[8];
+        double             ns;
         encode_act(g, x, k, act);
         BEST_NS(g->multiply(k, n, w, row_size, act, y), ns);
-        printf("%-36s %8.1f GFLOP/s %6.1f GB/s\n", name, 2.0 * (double) (k * n) / ns, (double) row_size * (double) n / ns);
+        printf("%-36s %8.1f GFLOP/s %6.1f GB/s\n", name, 2.0 * (double) (k * n) / ns,
+               (double) row_size * (double) n / ns);
         free(w);
         free(x);
         free(y);
@@ -400,7 +410,8 @@ TEST(packed_layout) { /* the original bytes come back */
             }
             pack_group((enum ggml_type) t, rows, packed.data, size);
             pack_ungroup((enum ggml_type) t, packed.data, back, size);
-            CHECK_MSG(memcmp(rows, back, size * 16) == 0, "%s: other bytes came back", ggml_type_name((enum ggml_type) t));
+            CHECK_MSG(memcmp(rows, back, size * 16) == 0, "%s: other bytes came back",
+                      ggml_type_name((enum ggml_type) t));
             CHECK(memcmp(rows, packed.data, size * 16) != 0);
             free(rows);
             free(back);
@@ -415,7 +426,7 @@ TEST(packed_layout) { /* the original bytes come back */
 /* ---- activations ---- */
 
 static void check_act(const char * name, void (*encode)(int64_t, const float *, struct cpu_act_q16 *)) {
-    static const float scales[] = {1.0f, 0.0f, 1e-44f, 1e-31f, 1e30f};
+    static const float scales[] = { 1.0f, 0.0f, 1e-44f, 1e-31f, 1e30f };
     for (int s = 0; s < 5; s++) {
         for (int64_t k = 1; k <= 600; k += 37) {
             const size_t size = (size_t) ((k + 255) / 256) * sizeof(struct cpu_act_q16);
@@ -426,7 +437,8 @@ static void check_act(const char * name, void (*encode)(int64_t, const float *, 
             memset(out.data, 0x55, size);
             encode(k, (const float *) x.data, (struct cpu_act_q16 *) out.data);
             act_q16__scalar(k, (const float *) x.data, (struct cpu_act_q16 *) want.data);
-            CHECK_MSG(memcmp(out.data, want.data, size) == 0, "%s: k %d, scale %g: not the scalar bytes", name, (int) k, (double) scales[s]);
+            CHECK_MSG(memcmp(out.data, want.data, size) == 0, "%s: k %d, scale %g: not the scalar bytes", name, (int) k,
+                      (double) scales[s]);
             ((float *) x.data)[k / 2] = s % 2 ? INFINITY : NAN;
             encode(k, (const float *) x.data, (struct cpu_act_q16 *) out.data);
             CHECK(isnan(((struct cpu_act_q16 *) out.data)[k / 2 / 256].scale));
@@ -437,9 +449,9 @@ static void check_act(const char * name, void (*encode)(int64_t, const float *, 
         }
     }
     if (benchmark()) {
-        float * x = malloc(2048 * 4);
+        float *            x = malloc(2048 * 4);
         struct cpu_act_q16 out[8];
-        double  ns;
+        double             ns;
         fill_floats(x, 2048);
         BEST_NS(encode(2048, x, out), ns);
         printf("%-36s %8.3f ns a value\n", name, ns / 2048);
@@ -450,28 +462,32 @@ static void check_act(const char * name, void (*encode)(int64_t, const float *, 
 /* ---- all lines ---- */
 
 #define SLOT_INDEX(slot, array) \
-    ((enum ggml_type) ((offsetof(struct cpu_kernels, slot) - offsetof(struct cpu_kernels, gemm.array)) / sizeof(void *)))
+    ((enum ggml_type)((offsetof(struct cpu_kernels, slot) - offsetof(struct cpu_kernels, gemm.array)) / sizeof(void *)))
 
-#define LINE_panel_f32(slot, function)  check_panel(#function, SLOT_INDEX(slot, panel_f32), (cpu_panel_f32_fn) FUNCTION(function), NULL)
-#define LINE_panel_bf16(slot, function) check_panel(#function, SLOT_INDEX(slot, panel_bf16), NULL, (cpu_panel_bf16_fn) FUNCTION(function))
+#define LINE_panel_f32(slot, function) \
+    check_panel(#function, SLOT_INDEX(slot, panel_f32), (cpu_panel_f32_fn) FUNCTION(function), NULL)
+#define LINE_panel_bf16(slot, function) \
+    check_panel(#function, SLOT_INDEX(slot, panel_bf16), NULL, (cpu_panel_bf16_fn) FUNCTION(function))
 #define LINE_packed_f32(slot, function) \
     check_packed_panel(#function, SLOT_INDEX(slot, packed_f32), (cpu_panel_f32_fn) FUNCTION(function), NULL)
 #define LINE_packed_bf16(slot, function) \
     check_packed_panel(#function, SLOT_INDEX(slot, packed_bf16), NULL, (cpu_panel_bf16_fn) FUNCTION(function))
-#define LINE_gemm(slot, function)                                                       \
-    check_gemm(#function, (const struct cpu_gemm_kernel *) (const void *) &function,    \
+#define LINE_gemm(slot, function)                                                    \
+    check_gemm(#function, (const struct cpu_gemm_kernel *) (const void *) &function, \
                ((const struct cpu_gemm_kernel *) (const void *) &function)->group == 2)
 #define LINE_gemv(slot, function) \
     check_gemv(#function, SLOT_INDEX(slot, gemv), (const struct cpu_gemv_kernel *) (const void *) &function)
-#define LINE_gemv_packed(slot, function) \
-    check_gemv_packed(#function, SLOT_INDEX(slot, gemv_packed), (const struct cpu_gemv_kernel *) (const void *) &function)
-#define LINE_act(slot, function) check_act(#function, (void (*)(int64_t, const float *, struct cpu_act_q16 *)) FUNCTION(function))
-#define FUNCTION(function) (void (*)(void)) (uintptr_t) &function
+#define LINE_gemv_packed(slot, function)                        \
+    check_gemv_packed(#function, SLOT_INDEX(slot, gemv_packed), \
+                      (const struct cpu_gemv_kernel *) (const void *) &function)
+#define LINE_act(slot, function) \
+    check_act(#function, (void (*)(int64_t, const float *, struct cpu_act_q16 *)) FUNCTION(function))
+#define FUNCTION(function) (void (*)(void))(uintptr_t) & function
 
 /* Runs the lines of one family: the others' branches are never reached. */
-#define KERNEL(family, slot, isa, function)                                         \
-    if (strcmp(#family, wanted) == 0 && usable(CPU_ISA_##isa, #function)) {         \
-        LINE_##family(slot, function);                                              \
+#define KERNEL(family, slot, isa, function)                                 \
+    if (strcmp(#family, wanted) == 0 && usable(CPU_ISA_##isa, #function)) { \
+        LINE_##family(slot, function);                                      \
     }
 
 static void check_family(const char * wanted) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * BF16 GEMM of AMX. Weights are the A tile (16 rows by 32 of k, as they lie in the panel), a packed block is the B tile, and
- * the C tile is 16 rows of W by 16 rows of X: it is transposed on its way out. Four C tiles are in flight: 32 rows of W by
- * 32 rows of X, 4 loads for 4 products.
+ * BF16 GEMM of AMX. Weights are the A tile (16 rows by 32 of k, as they lie in the panel), a packed block is the B
+ * tile, and the C tile is 16 rows of W by 16 rows of X: it is transposed on its way out. Four C tiles are in flight: 32
+ * rows of W by 32 rows of X, 4 loads for 4 products.
  */
 #include "kernel/kernel.h"
 
@@ -45,9 +45,10 @@ static inline void store_tile(const float * tile, int64_t m, int64_t n, float * 
     }
 }
 
-static void block_multiply(int64_t k, const char * w, size_t w_stride, const char * x0, const char * x1, float * c, size_t c_stride,
-                           int64_t n, int64_t m, int how) {
+static void block_multiply(int64_t k, const char * w, size_t w_stride, const char * x0, const char * x1, float * c,
+                           size_t c_stride, int64_t n, int64_t m, int how) {
     float __attribute__((aligned(64))) out[4][256];
+    __asm__ volatile("" : : : "memory"); /* GCC 12 does not know either that tile loads read memory */
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -75,7 +76,8 @@ static void block_multiply(int64_t k, const char * w, size_t w_stride, const cha
     _tile_stored(3, out[3], 64);
     for (int i = 0; i < 2 && 16 * i < m; ++i) {
         for (int j = 0; j < 2 && 16 * j < n; ++j) {
-            float * to = how & CPU_GEMM_ACROSS ? c + (size_t) (16 * j) * c_stride + 16 * i : c + (size_t) (16 * i) * c_stride + 16 * j;
+            float * to = how & CPU_GEMM_ACROSS ? c + (size_t) (16 * j) * c_stride + 16 * i
+                                               : c + (size_t) (16 * i) * c_stride + 16 * j;
             store_tile(out[2 * j + i], m - 16 * i, n - 16 * j, to, c_stride, how);
         }
     }
@@ -89,10 +91,11 @@ static void multiply(int64_t k, int64_t n, int64_t m, const void * panel, size_t
         const char * x1 = m - i > 16 ? x0 + pack_stride : x0;
         for (int64_t j = 0; j < n; j += TILE_N) {
             float * out = how & CPU_GEMM_ACROSS ? c + (size_t) j * c_stride + i : c + (size_t) i * c_stride + j;
-            block_multiply(k, (const char *) panel + (size_t) j * panel_stride, panel_stride, x0, x1, out, c_stride, n - j, m - i, how);
+            block_multiply(k, (const char *) panel + (size_t) j * panel_stride, panel_stride, x0, x1, out, c_stride,
+                           n - j, m - i, how);
         }
     }
     _tile_release();
 }
 
-const struct cpu_gemm_kernel bf16_gemm__amx = {2, 32, TILE_N, true, multiply, gemm_pack_bf16, gemm_row_bf16};
+const struct cpu_gemm_kernel bf16_gemm__amx = { 2, 32, TILE_N, true, multiply, gemm_pack_bf16, gemm_row_bf16 };

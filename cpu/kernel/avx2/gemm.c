@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * F32 GEMM of AVX2 and FMA. A tile is 6 rows of W by one packed block (16 rows of X): 12 sums, and 8 loads for 12 multiply-adds.
+ * F32 GEMM of AVX2 and FMA. A tile is 6 rows of W by one packed block (16 rows of X): 12 sums, and 8 loads for 12
+ * multiply-adds.
  */
 #include "kernel/kernel.h"
 
@@ -56,18 +57,18 @@ static inline __attribute__((always_inline)) void store_transposed(__m256 acc[8]
     }
 }
 
-static void tile_multiply(int64_t k, const char * w, size_t w_stride, const float * x, float * c, size_t c_stride, int64_t n,
-                          int64_t m, int how) {
+static void tile_multiply(int64_t k, const char * w, size_t w_stride, const float * x, float * c, size_t c_stride,
+                          int64_t n, int64_t m, int how) {
     /* Named, since compilers keep arrays of sums in memory here. */
     const __m256 zero = _mm256_setzero_ps();
     __m256       a0 = zero, a1 = zero, a2 = zero, a3 = zero, a4 = zero, a5 = zero;
     __m256       b0 = zero, b1 = zero, b2 = zero, b3 = zero, b4 = zero, b5 = zero;
-    const char * low = w, * high = w + 3 * w_stride;
-#define STEP(a, b, row)                                                   \
-    do {                                                                  \
-        const __m256 value = _mm256_broadcast_ss((const float *) (row));  \
-        a                  = _mm256_fmadd_ps(value, x0, a);               \
-        b                  = _mm256_fmadd_ps(value, x1, b);               \
+    const char * low = w, *high = w + 3 * w_stride;
+#define STEP(a, b, row)                                                  \
+    do {                                                                 \
+        const __m256 value = _mm256_broadcast_ss((const float *) (row)); \
+        a                  = _mm256_fmadd_ps(value, x0, a);              \
+        b                  = _mm256_fmadd_ps(value, x1, b);              \
     } while (0)
     for (int64_t l = 0; l < k; ++l, low += sizeof(float), high += sizeof(float), x += CPU_GEMM_LANES) {
         const __m256 x0 = _mm256_loadu_ps(x), x1 = _mm256_loadu_ps(x + 8);
@@ -79,13 +80,14 @@ static void tile_multiply(int64_t k, const char * w, size_t w_stride, const floa
         STEP(a5, b5, high + 2 * w_stride);
     }
 #undef STEP
-    __m256 acc[2][8] = {{a0, a1, a2, a3, a4, a5, zero, zero}, {b0, b1, b2, b3, b4, b5, zero, zero}};
+    __m256 acc[2][8] = { { a0, a1, a2, a3, a4, a5, zero, zero }, { b0, b1, b2, b3, b4, b5, zero, zero } };
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
         if (how & CPU_GEMM_ACROSS) {
             store_across(acc[half], m - 8 * half, n, c + 8 * half, c_stride, how & CPU_GEMM_ADD);
         } else {
-            store_transposed(acc[half], m - 8 * half, n, c + (size_t) (8 * half) * c_stride, c_stride, how & CPU_GEMM_ADD);
+            store_transposed(acc[half], m - 8 * half, n, c + (size_t) (8 * half) * c_stride, c_stride,
+                             how & CPU_GEMM_ADD);
         }
     }
 }
@@ -124,4 +126,4 @@ static void row(int64_t k, const float * x, void * out) {
     memcpy(out, x, (size_t) k * sizeof(float));
 }
 
-const struct cpu_gemm_kernel f32_gemm__avx2 = {1, 1, TILE_N, true, multiply, pack, row};
+const struct cpu_gemm_kernel f32_gemm__avx2 = { 1, 1, TILE_N, true, multiply, pack, row };

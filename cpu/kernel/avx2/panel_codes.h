@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The block formats as unsigned codes with a scale and an offset: value = d * code + m, 32 codes at a time in the order of
- * the values. Panel decoders and one-row products of all x86 instruction sets are made from these functions.
+ * The block formats as unsigned codes with a scale and an offset: value = d * code + m, 32 codes at a time in the order
+ * of the values. Panel decoders and one-row products of all x86 instruction sets are made from these functions.
  *
  * A format NAME has
  *   NAME_scales(block, &s)   d and m of every group of values of the block; a group is 32 values, or 16 (see
@@ -18,19 +18,19 @@
 #include "ggml-common.h"
 
 /* NAME, constant of enum ggml_type, block, values in a block, values in a group, greatest code */
-#define CODES_FORMATS(X)                          \
-    X(q4_0, Q4_0, block_q4_0, 32, 32, 15)         \
-    X(q4_1, Q4_1, block_q4_1, 32, 32, 15)         \
-    X(q5_0, Q5_0, block_q5_0, 32, 32, 31)         \
-    X(q5_1, Q5_1, block_q5_1, 32, 32, 31)         \
-    X(q8_0, Q8_0, block_q8_0, 32, 32, 255)        \
-    X(iq4_nl, IQ4_NL, block_iq4_nl, 32, 32, 255)  \
-    X(mxfp4, MXFP4, block_mxfp4, 32, 32, 24)      \
-    X(q2_k, Q2_K, block_q2_K, 256, 16, 3)         \
-    X(q3_k, Q3_K, block_q3_K, 256, 16, 7)         \
-    X(q4_k, Q4_K, block_q4_K, 256, 32, 15)        \
-    X(q5_k, Q5_K, block_q5_K, 256, 32, 31)        \
-    X(q6_k, Q6_K, block_q6_K, 256, 16, 63)        \
+#define CODES_FORMATS(X)                         \
+    X(q4_0, Q4_0, block_q4_0, 32, 32, 15)        \
+    X(q4_1, Q4_1, block_q4_1, 32, 32, 15)        \
+    X(q5_0, Q5_0, block_q5_0, 32, 32, 31)        \
+    X(q5_1, Q5_1, block_q5_1, 32, 32, 31)        \
+    X(q8_0, Q8_0, block_q8_0, 32, 32, 255)       \
+    X(iq4_nl, IQ4_NL, block_iq4_nl, 32, 32, 255) \
+    X(mxfp4, MXFP4, block_mxfp4, 32, 32, 24)     \
+    X(q2_k, Q2_K, block_q2_K, 256, 16, 3)        \
+    X(q3_k, Q3_K, block_q3_K, 256, 16, 7)        \
+    X(q4_k, Q4_K, block_q4_K, 256, 32, 15)       \
+    X(q5_k, Q5_K, block_q5_K, 256, 32, 31)       \
+    X(q6_k, Q6_K, block_q6_K, 256, 16, 63)       \
     X(iq4_xs, IQ4_XS, block_iq4_xs, 256, 32, 255)
 
 #define CODES_INLINE static inline __attribute__((always_inline, unused))
@@ -53,8 +53,8 @@ CODES_INLINE __m256i codes_nibbles(const uint8_t * qs) {
 CODES_INLINE __m256i codes_bits(const uint8_t * bits, char value) {
     uint32_t word;
     memcpy(&word, bits, sizeof(word));
-    const __m256i spread = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3,
-                                            3, 3, 3, 3, 3, 3);
+    const __m256i spread = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3,
+                                            3, 3, 3, 3, 3, 3, 3);
     const __m256i select = _mm256_set1_epi64x((long long) 0x8040201008040201ull);
     const __m256i bytes  = _mm256_shuffle_epi8(_mm256_set1_epi32((int) word), spread);
     return _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_and_si256(bytes, select), select), _mm256_set1_epi8(value));
@@ -165,16 +165,17 @@ CODES_INLINE __m256i q3_k_codes(const block_q3_K * b, int i) {
     return _mm256_or_si256(low, high);
 }
 
-/* Twelve bytes hold eight scales and eight minima of six bits: of the first four plain, of the last four the low nibbles in
- * bytes 8 to 11 and the high bits in the top of bytes 0 to 7. */
+/* Twelve bytes hold eight scales and eight minima of six bits: of the first four plain, of the last four the low
+ * nibbles in bytes 8 to 11 and the high bits in the top of bytes 0 to 7. */
 CODES_INLINE void codes_k_scales(const uint8_t * packed, uint16_t d16, uint16_t m16, struct codes_scales * s) {
     uint32_t w[3];
     memcpy(w, packed, sizeof(w));
     const uint32_t d_high = (w[2] & 0x0f0f0f0f) | (w[0] >> 2 & 0x30303030);
     const uint32_t m_high = (w[2] >> 4 & 0x0f0f0f0f) | (w[1] >> 2 & 0x30303030);
-    const __m128i  bytes  = _mm_setr_epi32((int) (w[0] & 0x3f3f3f3f), (int) d_high, (int) (w[1] & 0x3f3f3f3f), (int) m_high);
-    const __m256   d      = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
-    const __m256   m      = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)));
+    const __m128i  bytes =
+        _mm_setr_epi32((int) (w[0] & 0x3f3f3f3f), (int) d_high, (int) (w[1] & 0x3f3f3f3f), (int) m_high);
+    const __m256 d = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+    const __m256 m = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)));
     _mm256_storeu_ps(s->d, _mm256_mul_ps(d, _mm256_set1_ps(codes_half(d16))));
     _mm256_storeu_ps(s->m, _mm256_mul_ps(m, _mm256_set1_ps(-codes_half(m16))));
 }

@@ -7,11 +7,11 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define TILE_DEPTH             1
-#define TILE_VECTOR            __m512
-#define TILE_LOAD(p)           _mm512_loadu_ps(p)
-#define TILE_BROADCAST(p)      _mm512_set1_ps(*(const float *) (p))
-#define TILE_STEP(acc, w, x)   _mm512_fmadd_ps(w, x, acc)
+#define TILE_DEPTH           1
+#define TILE_VECTOR          __m512
+#define TILE_LOAD(p)         _mm512_loadu_ps(p)
+#define TILE_BROADCAST(p)    _mm512_set1_ps(*(const float *) (p))
+#define TILE_STEP(acc, w, x) _mm512_fmadd_ps(w, x, acc)
 #include "kernel/avx512/gemm_tile.h"
 
 static void pack(int64_t k, int64_t n, const float * const * rows, void * out) {
@@ -34,4 +34,4 @@ static void row(int64_t k, const float * x, void * out) {
     memcpy(out, x, (size_t) k * sizeof(float));
 }
 
-const struct cpu_gemm_kernel f32_gemm__avx512 = {1, 1, TILE_N, true, multiply, pack, row};
+const struct cpu_gemm_kernel f32_gemm__avx512 = { 1, 1, TILE_N, true, multiply, pack, row };

@@ -14,11 +14,12 @@
 
 #define TILE_N 12
 
-static inline __attribute__((always_inline)) void tile_multiply(int vectors, int64_t steps, const char * w, size_t w_stride,
-                                                                const char * x, size_t x_stride, float * c, size_t c_stride,
-                                                                int64_t n, int64_t m, int how) {
+static inline __attribute__((always_inline)) void tile_multiply(int vectors, int64_t steps, const char * w,
+                                                                size_t w_stride, const char * x, size_t x_stride,
+                                                                float * c, size_t c_stride, int64_t n, int64_t m,
+                                                                int how) {
     __m512       acc[2][16];
-    const char * rows[4] = {w, w + 3 * w_stride, w + 6 * w_stride, w + 9 * w_stride};
+    const char * rows[4] = { w, w + 3 * w_stride, w + 6 * w_stride, w + 9 * w_stride };
     for (int v = 0; v < vectors; ++v) {
         for (int j = 0; j < 16; ++j) {
             acc[v][j] = _mm512_setzero_ps();

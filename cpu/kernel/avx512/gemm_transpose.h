@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transposing 16 x 16 words of 32 bits held in registers: packing, and storing register tiles whose lanes are rows of C.
+ * Transposing 16 x 16 words of 32 bits held in registers: packing, and storing register tiles whose lanes are rows of
+ * C.
  */
 #ifndef GRAFT_CPU_GEMM_TRANSPOSE_H
 #define GRAFT_CPU_GEMM_TRANSPOSE_H

@@ -15,17 +15,17 @@ static inline __attribute__((always_inline)) void decode_32(__m256i codes, __m51
     PANEL_STORE(out, _mm512_fmadd_ps(a, d0, m0), _mm512_fmadd_ps(b, d1, m1));
 }
 
-#define PANEL(name, type, block, values, group, greatest)                                                           \
-    void PANEL_NAME(name)(int64_t k, const void * row, PANEL_TYPE * out) {                                          \
-        const block * b = row;                                                                                      \
-        for (int64_t l = 0; l < k; l += (values), ++b) {                                                            \
-            struct codes_scales s;                                                                                  \
-            name##_scales(b, &s);                                                                                   \
-            for (int i = 0; i < (values) / 32; ++i) {                                                               \
-                const int first = i * 32 / (group), second = (i * 32 + 16) / (group);                               \
-                decode_32(name##_codes(b, i), _mm512_set1_ps(s.d[first]), _mm512_set1_ps(s.m[first]),               \
-                          _mm512_set1_ps(s.d[second]), _mm512_set1_ps(s.m[second]), out + l + 32 * i);              \
-            }                                                                                                       \
-        }                                                                                                           \
+#define PANEL(name, type, block, values, group, greatest)                                              \
+    void PANEL_NAME(name)(int64_t k, const void * row, PANEL_TYPE * out) {                             \
+        const block * b = row;                                                                         \
+        for (int64_t l = 0; l < k; l += (values), ++b) {                                               \
+            struct codes_scales s;                                                                     \
+            name##_scales(b, &s);                                                                      \
+            for (int i = 0; i < (values) / 32; ++i) {                                                  \
+                const int first = i * 32 / (group), second = (i * 32 + 16) / (group);                  \
+                decode_32(name##_codes(b, i), _mm512_set1_ps(s.d[first]), _mm512_set1_ps(s.m[first]),  \
+                          _mm512_set1_ps(s.d[second]), _mm512_set1_ps(s.m[second]), out + l + 32 * i); \
+            }                                                                                          \
+        }                                                                                              \
     }
 CODES_FORMATS(PANEL)

@@ -15,11 +15,11 @@ static inline __attribute__((always_inline)) __m512i broadcast_pair(const char *
     return _mm512_set1_epi32(pair);
 }
 
-#define TILE_DEPTH             2
-#define TILE_VECTOR            __m512i
-#define TILE_LOAD(p)           _mm512_loadu_si512(p)
-#define TILE_BROADCAST(p)      broadcast_pair(p)
-#define TILE_STEP(acc, w, x)   _mm512_dpbf16_ps(acc, (__m512bh) (w), (__m512bh) (x))
+#define TILE_DEPTH           2
+#define TILE_VECTOR          __m512i
+#define TILE_LOAD(p)         _mm512_loadu_si512(p)
+#define TILE_BROADCAST(p)    broadcast_pair(p)
+#define TILE_STEP(acc, w, x) _mm512_dpbf16_ps(acc, (__m512bh) (w), (__m512bh) (x))
 #include "kernel/avx512/gemm_tile.h"
 
-const struct cpu_gemm_kernel bf16_gemm__avx512bf16 = {2, 32, TILE_N, true, multiply, gemm_pack_bf16, gemm_row_bf16};
+const struct cpu_gemm_kernel bf16_gemm__avx512bf16 = { 2, 32, TILE_N, true, multiply, gemm_pack_bf16, gemm_row_bf16 };

@@ -34,7 +34,8 @@ static void gemm_row_bf16(int64_t k, const float * x, void * out) {
     uint16_t * to = out;
     for (int64_t l = 0; l < k; l += 32) {
         const __mmask16 low = gemm_pack_mask(k - l), high = gemm_pack_mask(k - l - 16);
-        _mm512_storeu_si512(to + l, (__m512i) _mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, x + l + 16), _mm512_maskz_loadu_ps(low, x + l)));
+        _mm512_storeu_si512(to + l, (__m512i) _mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, x + l + 16),
+                                                                  _mm512_maskz_loadu_ps(low, x + l)));
     }
 }
 

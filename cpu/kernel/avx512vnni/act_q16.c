@@ -19,11 +19,11 @@ void act_q16__avx512vnni(int64_t k, const float * x, struct cpu_act_q16 * out) {
             const __m512i bits = _mm512_castps_si512(_mm512_maskz_loadu_ps(mask_of(k - 16 * i), x + 16 * i));
             max                = _mm512_max_epu32(max, _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff)));
         }
-        const uint32_t bits = _mm512_reduce_max_epu32(max);
-        const bool     bad  = bits >= 0x7f800000u;
-        const float    most = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128((int) bits)));
+        const uint32_t bits    = _mm512_reduce_max_epu32(max);
+        const bool     bad     = bits >= 0x7f800000u;
+        const float    most    = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128((int) bits)));
         const __m512   inverse = _mm512_set1_ps(!bad && most > 1e-30f ? 32639.0f / most : 0.0f);
-        out->scale = bad ? NAN : most / 32639.0f;
+        out->scale             = bad ? NAN : most / 32639.0f;
         for (int i = 0; i < 16; ++i) {
             const __mmask16 mask = bad ? 0 : mask_of(k - 16 * i);
             const __m512i   q    = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + 16 * i), inverse));

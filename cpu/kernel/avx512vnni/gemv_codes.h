@@ -29,12 +29,13 @@ CODES_INLINE __m512i codes_by_lane(int a, int b, int c, int d) {
                              d * 0x0001000100010001ll, d * 0x0001000100010001ll);
 }
 
-/* 16 bytes at p, p + step, p + 2 step, p + 3 step; behind the last of `blocks` blocks that one again (its q are zero). */
+/* 16 bytes at p, p + step, p + 2 step, p + 3 step; behind the last of `blocks` blocks that one again (its q are zero).
+ * */
 CODES_INLINE __m512i codes_4x16(const uint8_t * p, size_t step, int64_t blocks) {
     const size_t at1 = blocks > 1 ? step : 0, at2 = blocks > 2 ? 2 * step : 0, at3 = blocks > 3 ? 3 * step : 0;
-    __m512i      v   = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *) p));
-    v                = _mm512_mask_broadcast_i32x4(v, 0x00f0, _mm_loadu_si128((const __m128i *) (p + at1)));
-    v                = _mm512_mask_broadcast_i32x4(v, 0x0f00, _mm_loadu_si128((const __m128i *) (p + at2)));
+    __m512i      v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *) p));
+    v              = _mm512_mask_broadcast_i32x4(v, 0x00f0, _mm_loadu_si128((const __m128i *) (p + at1)));
+    v              = _mm512_mask_broadcast_i32x4(v, 0x0f00, _mm_loadu_si128((const __m128i *) (p + at2)));
     return _mm512_mask_broadcast_i32x4(v, 0xf000, _mm_loadu_si128((const __m128i *) (p + at3)));
 }
 
@@ -71,16 +72,17 @@ CODES_INLINE void codes_fifth_bit(const uint8_t * qh, size_t size, int64_t block
     const __m512i a      = _mm512_shuffle_epi8(words, low);
     const __m512i b      = _mm512_shuffle_epi8(words, _mm512_add_epi8(low, _mm512_set1_epi8(2)));
     *first               = _mm512_mask_add_epi8(*first, _mm512_test_epi8_mask(a, select), *first, _mm512_set1_epi8(16));
-    *second              = _mm512_mask_add_epi8(*second, _mm512_test_epi8_mask(b, select), *second, _mm512_set1_epi8(16));
+    *second = _mm512_mask_add_epi8(*second, _mm512_test_epi8_mask(b, select), *second, _mm512_set1_epi8(16));
 }
 
 /* Adds `value` where bit 4 * i + (number of 128 bits) of 32 bytes is set. */
 CODES_INLINE void codes_bit_of_bytes(const uint8_t * bytes, int i, char value, CODES_PAIR) {
     const long long low    = 0x0101010101010101ll << (4 * i);
     const __m512i   select = _mm512_setr_epi64(low, low, low << 1, low << 1, low << 2, low << 2, low << 3, low << 3);
-    const __mmask64 a = _mm512_test_epi8_mask(codes_16_in_all(bytes), select), b = _mm512_test_epi8_mask(codes_16_in_all(bytes + 16), select);
-    *first  = _mm512_mask_add_epi8(*first, a, *first, _mm512_set1_epi8(value));
-    *second = _mm512_mask_add_epi8(*second, b, *second, _mm512_set1_epi8(value));
+    const __mmask64 a      = _mm512_test_epi8_mask(codes_16_in_all(bytes), select),
+                    b      = _mm512_test_epi8_mask(codes_16_in_all(bytes + 16), select);
+    *first                 = _mm512_mask_add_epi8(*first, a, *first, _mm512_set1_epi8(value));
+    *second                = _mm512_mask_add_epi8(*second, b, *second, _mm512_set1_epi8(value));
 }
 
 CODES_INLINE void codes_levels(__m128i levels, CODES_PAIR) {
@@ -109,8 +111,9 @@ CODES_INLINE void q5_1_codes128(const block_q5_1 * b, int64_t left, int i, CODES
 }
 CODES_INLINE void q8_0_codes128(const block_q8_0 * b, int64_t left, int i, CODES_PAIR) {
     const uint8_t * qs = (const uint8_t *) b[4 * i].qs;
-    *first  = _mm512_xor_si512(codes_4x16(qs, sizeof(*b), CODES_BLOCKS(b, left, i)), _mm512_set1_epi8((char) 0x80));
-    *second = _mm512_xor_si512(codes_4x16(qs + 16, sizeof(*b), CODES_BLOCKS(b, left, i)), _mm512_set1_epi8((char) 0x80));
+    *first = _mm512_xor_si512(codes_4x16(qs, sizeof(*b), CODES_BLOCKS(b, left, i)), _mm512_set1_epi8((char) 0x80));
+    *second =
+        _mm512_xor_si512(codes_4x16(qs + 16, sizeof(*b), CODES_BLOCKS(b, left, i)), _mm512_set1_epi8((char) 0x80));
 }
 CODES_INLINE void iq4_nl_codes128(const block_iq4_nl * b, int64_t left, int i, CODES_PAIR) {
     codes_nibbles128(b[4 * i].qs, sizeof(*b), CODES_BLOCKS(b, left, i), first, second);
@@ -144,8 +147,8 @@ CODES_INLINE void q5_k_codes128(const block_q5_K * b, int64_t left, int i, CODES
 }
 CODES_INLINE void codes_quarters128(const uint8_t * qs, CODES_PAIR) {
     const __m512i by = codes_by_lane(0, 2, 4, 6), mask = _mm512_set1_epi8(3);
-    *first           = _mm512_and_si512(_mm512_srlv_epi16(codes_16_in_all(qs), by), mask);
-    *second          = _mm512_and_si512(_mm512_srlv_epi16(codes_16_in_all(qs + 16), by), mask);
+    *first  = _mm512_and_si512(_mm512_srlv_epi16(codes_16_in_all(qs), by), mask);
+    *second = _mm512_and_si512(_mm512_srlv_epi16(codes_16_in_all(qs + 16), by), mask);
 }
 CODES_INLINE void q2_k_codes128(const block_q2_K * b, int64_t left, int i, CODES_PAIR) {
     (void) left;
@@ -162,9 +165,9 @@ CODES_INLINE void q6_k_codes128(const block_q6_K * b, int64_t left, int i, CODES
     const long long at = 0x3830282018100800ll, two = 0x0202020202020202ll; /* bit 8 j, less 4 or 2 modulo 64 */
     const long long s0 = (at + 30 * two) & 0x3f3f3f3f3f3f3f3fll, s1 = (at + 31 * two) & 0x3f3f3f3f3f3f3f3fll;
     const __m512i   from = _mm512_setr_epi64(s0, s0, s1, s1, at, at, at + two, at + two);
-    const __m512i q = _mm512_loadu_si512(b->ql + 64 * i), by = codes_by_lane(0, 0, 4, 4), mask = codes_nibble_mask();
-    const __m512i high = _mm512_set1_epi8(0x30);
-    const __m512i a = _mm512_and_si512(_mm512_multishift_epi64_epi8(from, codes_16_in_all(b->qh + 32 * i)), high);
+    const __m512i   q = _mm512_loadu_si512(b->ql + 64 * i), by = codes_by_lane(0, 0, 4, 4), mask = codes_nibble_mask();
+    const __m512i   high = _mm512_set1_epi8(0x30);
+    const __m512i   a    = _mm512_and_si512(_mm512_multishift_epi64_epi8(from, codes_16_in_all(b->qh + 32 * i)), high);
     const __m512i c = _mm512_and_si512(_mm512_multishift_epi64_epi8(from, codes_16_in_all(b->qh + 32 * i + 16)), high);
     *first  = _mm512_or_si512(a, _mm512_and_si512(_mm512_srlv_epi16(_mm512_shuffle_i32x4(q, q, 0x88), by), mask));
     *second = _mm512_or_si512(c, _mm512_and_si512(_mm512_srlv_epi16(_mm512_shuffle_i32x4(q, q, 0xdd), by), mask));
@@ -186,33 +189,39 @@ CODES_INLINE __m512i codes_load64(const char * p, int64_t at, int64_t n, bool wh
         return _mm512_loadu_si512(p + at);
     }
     const int64_t bytes = n - at;
-    return _mm512_maskz_loadu_epi8(bytes >= 64 ? ~(__mmask64) 0 : bytes <= 0 ? 0 : ((__mmask64) 1 << bytes) - 1, p + at);
+    return _mm512_maskz_loadu_epi8(bytes >= 64  ? ~(__mmask64) 0
+                                   : bytes <= 0 ? 0
+                                                : ((__mmask64) 1 << bytes) - 1,
+                                   p + at);
 }
 
-#define CODES_EACH(w, at) (w) * 0 + (at), (w) + (at), (w) * 2 + (at), (w) * 3 + (at), (w) * 4 + (at), (w) * 5 + (at), (w) * 6 + (at), (w) * 7 + (at)
+#define CODES_EACH(w, at) \
+    (w) * 0 + (at), (w) + (at), (w) *2 + (at), (w) *3 + (at), (w) *4 + (at), (w) *5 + (at), (w) *6 + (at), (w) *7 + (at)
 
 /* Words 0 (lanes 0 to 7) and `second` (lanes 8 to 15) of up to eight blocks of `size` bytes. */
 CODES_INLINE __m256i codes_gather_words(const void * b, int size, int second, int64_t blocks) {
-    const int     w    = size / 2;
-    const short   at[16] = {CODES_EACH((short) w, 0), CODES_EACH((short) w, (short) second)};
-    const __m256i index = _mm256_loadu_si256((const __m256i *) at);
-    const __m512i wide  = _mm512_castsi256_si512(index);
-    const char *  p     = b;
-    const bool    whole = blocks >= 8 && size * 8 >= 128;
-    const int64_t n     = blocks < 8 ? blocks * size : 8 * size;
-    const __m512i low   = _mm512_permutex2var_epi16(codes_load64(p, 0, n, whole), wide, codes_load64(p, 64, n, whole));
+    const int     w      = size / 2;
+    const short   at[16] = { CODES_EACH((short) w, 0), CODES_EACH((short) w, (short) second) };
+    const __m256i index  = _mm256_loadu_si256((const __m256i *) at);
+    const __m512i wide   = _mm512_castsi256_si512(index);
+    const char *  p      = b;
+    const bool    whole  = blocks >= 8 && size * 8 >= 128;
+    const int64_t n      = blocks < 8 ? blocks * size : 8 * size;
+    const __m512i low    = _mm512_permutex2var_epi16(codes_load64(p, 0, n, whole), wide, codes_load64(p, 64, n, whole));
     if (w * 7 + second < 64) {
         return _mm512_castsi512_si256(low);
     }
     const bool    all  = blocks >= 8 && size * 8 >= 192;
     const __m512i more = size * 8 > 192
-                             ? _mm512_permutex2var_epi16(codes_load64(p, 128, n, all), wide, codes_load64(p, 192, n, blocks >= 8 && size * 8 >= 256))
+                             ? _mm512_permutex2var_epi16(codes_load64(p, 128, n, all), wide,
+                                                         codes_load64(p, 192, n, blocks >= 8 && size * 8 >= 256))
                              : _mm512_permutexvar_epi16(wide, codes_load64(p, 128, n, all));
     return _mm256_mask_mov_epi16(_mm512_castsi512_si256(low), _mm256_cmpgt_epi16_mask(index, _mm256_set1_epi16(63)),
                                  _mm512_castsi512_si256(more));
 }
 
-CODES_INLINE __m512 codes_d(const void * b, int size, int64_t left, float center, const struct cpu_act_q16 * x, __m512 * offset) {
+CODES_INLINE __m512 codes_d(const void * b, int size, int64_t left, float center, const struct cpu_act_q16 * x,
+                            __m512 * offset) {
     const __m512 d = _mm512_cvtph_ps(codes_gather_words(b, size, 0, left / 32));
     return codes_offset32(_mm512_mask_mul_ps(d, 0xff00, d, _mm512_set1_ps(-center)), x, offset);
 }
@@ -242,11 +251,13 @@ CODES_INLINE __m512 mxfp4_scales512(SCALES_ARGS(block_mxfp4)) {
     const char *  p     = (const char *) b;
     const int64_t n     = left / 32 * (int64_t) sizeof(*b);
     const __m512i index = _mm512_castsi128_si512(_mm_setr_epi8(CODES_EACH(17, 0), CODES_EACH(17, 0)));
-    const __m512i bytes = _mm512_permutex2var_epi8(codes_load64(p, 0, n, left >= 256), index, codes_load64(p, 64, n, left >= 256));
+    const __m512i bytes =
+        _mm512_permutex2var_epi8(codes_load64(p, 0, n, left >= 256), index, codes_load64(p, 64, n, left >= 256));
     const __m512i e     = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes));
     const __m512i big   = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
     const __m512i small = _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), e);
-    const __m512  d     = _mm512_castsi512_ps(_mm512_mask_mov_epi32(big, _mm512_cmplt_epu32_mask(e, _mm512_set1_epi32(2)), small));
+    const __m512  d =
+        _mm512_castsi512_ps(_mm512_mask_mov_epi32(big, _mm512_cmplt_epu32_mask(e, _mm512_set1_epi32(2)), small));
     return codes_offset32(_mm512_mask_mul_ps(d, 0xff00, d, _mm512_set1_ps(-12.0f)), x, offset);
 }
 
@@ -259,7 +270,8 @@ CODES_INLINE __m512 codes_k(const void * b, const struct cpu_act_q16 * x, __m512
                                        _mm_setr_epi32(0, 0x0f0f0f0f, 0, 0x0f0f0f0f));
     const __m512  v    = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_or_si128(one, two)));
     const __m128  both = _mm_xor_ps(_mm_cvtph_ps(s), _mm_setr_ps(0.0f, -0.0f, 0.0f, 0.0f)); /* d, -m */
-    const __m512  dm   = _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1), _mm512_castps128_ps512(both));
+    const __m512  dm   = _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1),
+                                               _mm512_castps128_ps512(both));
     return codes_offset32(_mm512_mul_ps(v, dm), x, offset);
 }
 CODES_INLINE __m512 q4_k_scales512(SCALES_ARGS(block_q4_K)) {
@@ -286,7 +298,8 @@ CODES_INLINE __m512 q2_k_scales512(SCALES_ARGS(block_q2_K)) {
     const __m128i s = _mm_loadu_si128((const __m128i *) b->scales), low = _mm_set1_epi8(15);
     const __m512  m = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_and_si128(_mm_srli_epi16(s, 4), low)));
     *offset         = _mm512_mul_ps(_mm512_mul_ps(m, _mm512_set1_ps(-codes_half(b->dmin))), _mm512_loadu_ps(x->sum16));
-    return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_and_si128(s, low))), _mm512_set1_ps(codes_half(b->d)));
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_and_si128(s, low))),
+                         _mm512_set1_ps(codes_half(b->d)));
 }
 CODES_INLINE __m512 q3_k_scales512(SCALES_ARGS(block_q3_K)) {
     (void) left;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One-row products of packed weights: 16 rows in the lanes, four values of them at a time by vpdpbusd with four activations
- * in all lanes. No sums over lanes, and scales are read as vectors.
+ * One-row products of packed weights: 16 rows in the lanes, four values of them at a time by vpdpbusd with four
+ * activations in all lanes. No sums over lanes, and scales are read as vectors.
  */
 #include "kernel/kernel.h"
 
@@ -28,8 +28,9 @@ GEMV_INLINE __m512i dot_4(const __m512i q[4], const struct cpu_act_q16 * x, int 
 }
 
 /* acc + the i-th 32 values of the activations' block times 32 values of the rows. */
-GEMV_INLINE __m512 dot_32(const __m512i q[8], const __m512 * d, const __m512 * m, int group, const struct cpu_act_q16 * x, int i, __m512 acc) {
-    const int     at = i / 4 * 128 + i % 4 * 16; /* see cpu_act_place */
+GEMV_INLINE __m512 dot_32(const __m512i q[8], const __m512 * d, const __m512 * m, int group,
+                          const struct cpu_act_q16 * x, int i, __m512 acc) {
+    const int     at    = i / 4 * 128 + i % 4 * 16; /* see cpu_act_place */
     __m512i       low_a = _mm512_setzero_si512(), low_b = low_a;
     const __m512i high_a = dot_4(q, x, at, &low_a), high_b = dot_4(q + 4, x, at + 64, &low_b);
     if (group == 32) {
@@ -66,5 +67,5 @@ GEMV_INLINE __m512 dot_32(const __m512i q[8], const __m512 * d, const __m512 * m
             _mm512_storeu_ps(y + j, acc);                                                                             \
         }                                                                                                             \
     }                                                                                                                 \
-    const struct cpu_gemv_kernel name##_gemv_packed__avx512vnni = {CPU_ACT_Q16, name##_multiply};
+    const struct cpu_gemv_kernel name##_gemv_packed__avx512vnni = { CPU_ACT_Q16, name##_multiply };
 PACKED_FORMATS(GEMV)

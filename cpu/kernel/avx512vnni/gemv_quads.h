@@ -58,11 +58,12 @@ CODES_INLINE void quads_nibbles(const char * qs, __m512i q[8]) {
 CODES_INLINE void quads_fifth_bit(const char * qh, __m512i q[8]) {
     const __m512i words = quads_load(qh);
     for (int j = 0; j < 8; ++j) {
-        const uint64_t  low  = (uint64_t) ((4 * j + 60) % 64) | (uint64_t) ((4 * j + 61) % 64) << 8 | (uint64_t) ((4 * j + 62) % 64) << 16 |
-                               (uint64_t) ((4 * j + 63) % 64) << 24;
-        const uint64_t  high = (uint64_t) (4 * j + 28) | (uint64_t) (4 * j + 29) << 8 | (uint64_t) (4 * j + 30) << 16 | (uint64_t) (4 * j + 31) << 24;
-        const __m512i   bits = _mm512_multishift_epi64_epi8(_mm512_set1_epi64((long long) (low | high << 32)), words);
-        q[j] = _mm512_ternarylogic_epi32(q[j], bits, _mm512_set1_epi8(16), 0xf8); /* q | bits & 16 */
+        const uint64_t low = (uint64_t) ((4 * j + 60) % 64) | (uint64_t) ((4 * j + 61) % 64) << 8 |
+                             (uint64_t) ((4 * j + 62) % 64) << 16 | (uint64_t) ((4 * j + 63) % 64) << 24;
+        const uint64_t high = (uint64_t) (4 * j + 28) | (uint64_t) (4 * j + 29) << 8 | (uint64_t) (4 * j + 30) << 16 |
+                              (uint64_t) (4 * j + 31) << 24;
+        const __m512i bits = _mm512_multishift_epi64_epi8(_mm512_set1_epi64((long long) (low | high << 32)), words);
+        q[j]               = _mm512_ternarylogic_epi32(q[j], bits, _mm512_set1_epi8(16), 0xf8); /* q | bits & 16 */
     }
 }
 
@@ -146,18 +147,19 @@ CODES_INLINE void q4_k_quads(const char * b, int i, __m512i q[8]) {
 CODES_INLINE void q5_k_quads(const char * b, int i, __m512i q[8]) {
     quads_split(b, i, q);
     for (int j = 0; j < 8; ++j) { /* bit i of each byte */
-        const __m512i h = quads_load(b + 2048 + 64 * j);
+        const __m512i h   = quads_load(b + 2048 + 64 * j);
         const __m512i bit = i < 4 ? _mm512_slli_epi16(h, i < 4 ? 4 - i : 0) : _mm512_srli_epi16(h, i > 4 ? i - 4 : 0);
-        q[j] = _mm512_ternarylogic_epi32(q[j], bit, _mm512_set1_epi8(16), 0xf8);
+        q[j]              = _mm512_ternarylogic_epi32(q[j], bit, _mm512_set1_epi8(16), 0xf8);
     }
 }
 CODES_INLINE void q6_k_quads(const char * b, int i, __m512i q[8]) {
     const int half = i / 4, part = i % 4;
     for (int j = 0; j < 8; ++j) {
-        const __m512i v = quads_load(b + 1024 * half + 512 * (part % 2) + 64 * j);
-        const __m512i h = quads_load(b + 2048 + 512 * half + 64 * j);
+        const __m512i v   = quads_load(b + 1024 * half + 512 * (part % 2) + 64 * j);
+        const __m512i h   = quads_load(b + 2048 + 512 * half + 64 * j);
         const __m512i low = part < 2 ? quads_low(v) : quads_high(v);
-        const __m512i bits = part < 2 ? _mm512_slli_epi16(h, part < 2 ? 4 - 2 * part : 0) : _mm512_srli_epi16(h, part == 3 ? 2 : 0);
+        const __m512i bits =
+            part < 2 ? _mm512_slli_epi16(h, part < 2 ? 4 - 2 * part : 0) : _mm512_srli_epi16(h, part == 3 ? 2 : 0);
         q[j] = _mm512_ternarylogic_epi32(low, bits, _mm512_set1_epi8(0x30), 0xf8);
     }
 }
@@ -172,8 +174,10 @@ CODES_INLINE void quads_k_lanes(const char * scales, int i, __m512 * d, __m512 *
         sd = _mm512_and_si512(_mm512_srli_epi32(w0, (unsigned) at), six);
         sm = _mm512_and_si512(_mm512_srli_epi32(w1, (unsigned) at), six);
     } else {
-        sd = _mm512_ternarylogic_epi32(_mm512_and_si512(_mm512_srli_epi32(w2, (unsigned) at), low), _mm512_srli_epi32(w0, (unsigned) at + 2), high, 0xf8);
-        sm = _mm512_ternarylogic_epi32(_mm512_and_si512(_mm512_srli_epi32(w2, (unsigned) at + 4), low), _mm512_srli_epi32(w1, (unsigned) at + 2), high, 0xf8);
+        sd = _mm512_ternarylogic_epi32(_mm512_and_si512(_mm512_srli_epi32(w2, (unsigned) at), low),
+                                       _mm512_srli_epi32(w0, (unsigned) at + 2), high, 0xf8);
+        sm = _mm512_ternarylogic_epi32(_mm512_and_si512(_mm512_srli_epi32(w2, (unsigned) at + 4), low),
+                                       _mm512_srli_epi32(w1, (unsigned) at + 2), high, 0xf8);
     }
     *d = _mm512_mul_ps(_mm512_cvtepi32_ps(sd), quads_halves(scales + 192));
     *m = _mm512_xor_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sm), quads_halves(scales + 224)), _mm512_set1_ps(-0.0f));

@@ -19,20 +19,20 @@ static inline __attribute__((always_inline)) void unpack_quad(__m512i q, __m512 
     UNPACK_STORE(out, v);
 }
 
-#define UNPACK(name, type, block, values, group)                                                                     \
-    void UNPACK_NAME(name)(int64_t k, const void * packed, UNPACK_TYPE * out) {                                      \
-        const char * b = packed;                                                                                     \
-        for (int64_t l = 0; l < k; l += (values), b += 16 * sizeof(block)) {                                         \
-            for (int i = 0; i < (values) / 32; ++i) {                                                                \
-                __m512i q[8];                                                                                        \
-                __m512  d[2], m[2];                                                                                  \
-                name##_quads(b, i, q);                                                                               \
-                name##_lanes(b, i, d, m);                                                                            \
-                for (int j = 0; j < 8; ++j) {                                                                        \
-                    const int g = (group) == 16 ? j / 4 : 0;                                                         \
-                    unpack_quad(q[j], d[g], m[g], out + (l + 32 * i + 4 * j) * 16);                                  \
-                }                                                                                                    \
-            }                                                                                                        \
-        }                                                                                                            \
+#define UNPACK(name, type, block, values, group)                                    \
+    void UNPACK_NAME(name)(int64_t k, const void * packed, UNPACK_TYPE * out) {     \
+        const char * b = packed;                                                    \
+        for (int64_t l = 0; l < k; l += (values), b += 16 * sizeof(block)) {        \
+            for (int i = 0; i < (values) / 32; ++i) {                               \
+                __m512i q[8];                                                       \
+                __m512  d[2], m[2];                                                 \
+                name##_quads(b, i, q);                                              \
+                name##_lanes(b, i, d, m);                                           \
+                for (int j = 0; j < 8; ++j) {                                       \
+                    const int g = (group) == 16 ? j / 4 : 0;                        \
+                    unpack_quad(q[j], d[g], m[g], out + (l + 32 * i + 4 * j) * 16); \
+                }                                                                   \
+            }                                                                       \
+        }                                                                           \
     }
 PACKED_FORMATS(UNPACK)

@@ -60,8 +60,8 @@ static void f32_row(int64_t k, const float * x, void * out) {
 static void bf16_multiply(int64_t k, int64_t n, int64_t m, const void * panel, size_t panel_stride, const void * pack,
                           size_t pack_stride, float * c, size_t c_stride, int how) {
     for (int64_t i = 0; i < m; ++i) {
-        const uint16_t * x =
-            (const uint16_t *) ((const char *) pack + (size_t) (i / CPU_GEMM_LANES) * pack_stride) + i % CPU_GEMM_LANES * 2;
+        const uint16_t * x = (const uint16_t *) ((const char *) pack + (size_t) (i / CPU_GEMM_LANES) * pack_stride) +
+                             i % CPU_GEMM_LANES * 2;
         for (int64_t j = 0; j < n; ++j) {
             const uint16_t * w   = (const uint16_t *) ((const char *) panel + (size_t) j * panel_stride);
             float            sum = 0.0f;
@@ -91,5 +91,5 @@ static void bf16_row(int64_t k, const float * x, void * out) {
     }
 }
 
-const struct cpu_gemm_kernel f32_gemm__scalar  = {1, 1, 1, false, f32_multiply, f32_pack, f32_row};
-const struct cpu_gemm_kernel bf16_gemm__scalar = {2, 32, 1, false, bf16_multiply, bf16_pack, bf16_row};
+const struct cpu_gemm_kernel f32_gemm__scalar  = { 1, 1, 1, false, f32_multiply, f32_pack, f32_row };
+const struct cpu_gemm_kernel bf16_gemm__scalar = { 2, 32, 1, false, bf16_multiply, bf16_pack, bf16_row };

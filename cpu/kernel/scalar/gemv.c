@@ -11,7 +11,7 @@ static void f32_multiply(int64_t k, int64_t n, const void * w, size_t w_stride, 
     const float * x = act;
     for (int64_t j = 0; j < n; ++j) {
         const float * row    = (const float *) ((const char *) w + (size_t) j * w_stride);
-        float         sum[8] = {0};
+        float         sum[8] = { 0 };
         int64_t       l      = 0;
         for (; l + 8 <= k; l += 8) {
             for (int i = 0; i < 8; ++i) {
@@ -25,7 +25,7 @@ static void f32_multiply(int64_t k, int64_t n, const void * w, size_t w_stride, 
     }
 }
 
-const struct cpu_gemv_kernel f32_gemv__scalar = {CPU_ACT_F32, f32_multiply};
+const struct cpu_gemv_kernel f32_gemv__scalar = { CPU_ACT_F32, f32_multiply };
 
 /* scale = max / 32639 (127 * 256 + 127), so that both planes stay within a signed byte. */
 static void encode_block(int64_t n, const float * x, struct cpu_act_q16 * out) {
@@ -40,8 +40,8 @@ static void encode_block(int64_t n, const float * x, struct cpu_act_q16 * out) {
     memset(out, 0, sizeof(*out));
     out->scale = bad ? NAN : max / 32639.0f;
     for (int64_t l = 0; l < n && !bad; ++l) {
-        const int32_t q = (int32_t) lrintf(x[l] * inverse);
-        const int32_t high = (q + 128) >> 8;
+        const int32_t q                   = (int32_t) lrintf(x[l] * inverse);
+        const int32_t high                = (q + 128) >> 8;
         out->high[cpu_act_place((int) l)] = (int8_t) high;
         out->low[cpu_act_place((int) l)]  = (int8_t) (q - high * 256);
         out->sum16[l / 16] += (float) q;

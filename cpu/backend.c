@@ -80,6 +80,7 @@ enum ggml_status cpu_backend_run(ggml_backend_t backend, struct graft_plan * pla
 static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph * graph) {
     struct cpu_backend * cpu = backend->context;
     if (cpu->plan == NULL || graph->uid == 0 || graph->uid != cpu->plan_uid || graft_plan_is_stale(backend, cpu->plan)) {
+        cpu->plan_uid                 = 0; /* also when planning is left by an exception */
         const enum ggml_status status = graft_plan_make(backend, graph, &cpu->plan);
         cpu->plan_uid                 = status == GGML_STATUS_SUCCESS ? graph->uid : 0;
         if (status != GGML_STATUS_SUCCESS) {
@@ -110,8 +111,12 @@ static void graph_plan_free(ggml_backend_t backend, ggml_backend_graph_plan_t pl
     }
 }
 
+static void free_unfinished(struct client_plan ** p) {
+    graph_plan_free(NULL, *p);
+}
+
 static ggml_backend_graph_plan_t graph_plan_create(ggml_backend_t backend, const struct ggml_cgraph * graph) {
-    struct client_plan * p = calloc(1, sizeof(*p));
+    __attribute__((cleanup(free_unfinished))) struct client_plan * p = calloc(1, sizeof(*p));
     if (p == NULL) {
         graft_fail(GGML_STATUS_ALLOC_FAILED, "no memory for a plan");
         return NULL;
@@ -119,10 +124,11 @@ static ggml_backend_graph_plan_t graph_plan_create(ggml_backend_t backend, const
     p->graph = *graph;
     if (graft_plan_make(backend, &p->graph, &p->plan) != GGML_STATUS_SUCCESS) {
         GGML_LOG_ERROR("%s\n", ggml_ext_last_error());
-        graph_plan_free(backend, p);
         return NULL;
     }
-    return p;
+    struct client_plan * made = p;
+    p                         = NULL;
+    return made;
 }
 
 static enum ggml_status graph_plan_compute(ggml_backend_t backend, ggml_backend_graph_plan_t plan) {

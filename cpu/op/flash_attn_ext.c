@@ -48,11 +48,24 @@ static bool readable(const struct ggml_tensor * t, const struct ggml_tensor * q)
            t->ne[2] > 0 && q->ne[2] % t->ne[2] == 0 && t->ne[3] > 0 && q->ne[3] % t->ne[3] == 0;
 }
 
+static bool divides(const struct ggml_tensor * t, const struct ggml_tensor * q, int dim) {
+    return t->ne[dim] > 0 && q->ne[dim] % t->ne[dim] == 0;
+}
+
+/* A node may have been changed by hand since its builder checked it. */
+static bool extents_fit(const struct ggml_tensor * node) {
+    const struct ggml_tensor *q = node->src[0], *k = node->src[1], *v = node->src[2], *mask = node->src[3];
+    return q != NULL && k != NULL && v != NULL && divides(k, q, 2) && divides(k, q, 3) && divides(v, q, 2) &&
+           divides(v, q, 3) && k->ne[0] > 0 && node->ne[0] == v->ne[0] && node->ne[1] == q->ne[2] &&
+           node->ne[2] == q->ne[1] && node->ne[3] == q->ne[3] && (mask == NULL || (mask->ne[2] > 0 && mask->ne[3] > 0)) &&
+           (node->src[4] == NULL || node->src[4]->ne[0] >= q->ne[2]);
+}
+
 OP_SUPPORTS(supports) {
     (void) user_data;
     (void) device;
     const struct ggml_tensor *q = node->src[0], *k = node->src[1], *v = node->src[2], *mask = node->src[3];
-    return op_is(node, GGML_TYPE_F32) && op_row_dense(node) && op_is_f32_dense(q) && readable(k, q) && readable(v, q) &&
+    return extents_fit(node) && op_is(node, GGML_TYPE_F32) && op_row_dense(node) && op_is_f32_dense(q) && readable(k, q) && readable(v, q) &&
            k->ne[1] == v->ne[1] && q->ne[0] == k->ne[0] &&
            (mask == NULL || (op_is(mask, GGML_TYPE_F16) && op_row_dense(mask) && mask->ne[0] >= k->ne[1] && mask->ne[1] >= q->ne[1])) &&
            (node->src[4] == NULL || op_is_f32_dense(node->src[4]));

@@ -220,11 +220,20 @@ static void run_few(const struct id_job * job) {
 /* user_data of the row for packed weights; NULL for plain ones. */
 static char packed_row[] = "packed";
 
+/* A node may have been changed by hand since its builder checked it. */
+static bool extents_fit(const struct ggml_tensor * a, const struct ggml_tensor * b, const struct ggml_tensor * ids,
+                        const struct ggml_tensor * dst) {
+    return a->ne[0] == b->ne[0] && a->ne[3] == 1 && b->ne[3] == 1 && ids->ne[1] == b->ne[2] && ids->ne[2] == 1 &&
+           ids->ne[3] == 1 && b->ne[1] > 0 && ids->ne[0] % b->ne[1] == 0 && dst->ne[0] == a->ne[1] &&
+           dst->ne[1] == ids->ne[0] && dst->ne[2] == b->ne[2] && dst->ne[3] == 1;
+}
+
 static bool supports(void * user_data, ggml_backend_dev_t device, const struct ggml_tensor * node) {
     (void) device;
     const struct ggml_tensor * a = node->src[0];
     const struct ggml_tensor * b = node->src[1];
     return a != NULL && b != NULL && node->src[2] != NULL && node->src[2]->type == GGML_TYPE_I32 &&
+           extents_fit(a, b, node->src[2], node) &&
            node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) && matrix_readable(a) && matrix_readable(b) &&
            !cpu_pack_holds(b) && (user_data == NULL ? !cpu_pack_holds(a) : cpu_pack_holds(a) && cpu_pack_packs(a));
 }

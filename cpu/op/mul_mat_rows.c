@@ -25,8 +25,9 @@ struct matrix matrix_of(const struct ggml_tensor * t, int64_t i2, int64_t i3) {
 }
 
 bool matrix_readable(const struct ggml_tensor * t) {
-    const bool plain = t->nb[0] == ggml_type_size(t->type);
-    return graft_type_decoder(t->type) != NULL && (plain || ggml_blck_size(t->type) == 1);
+    const bool plain   = t->nb[0] == ggml_type_size(t->type);
+    const bool integer = t->type >= GGML_TYPE_I8 && t->type <= GGML_TYPE_I64; /* these hold indexes, not weights */
+    return !integer && graft_type_decoder(t->type) != NULL && (plain || ggml_blck_size(t->type) == 1);
 }
 
 static bool has_gaps(const struct matrix * a) {

@@ -89,12 +89,18 @@ static enum ggml_status task_run(void * user_data, void * plan, struct ggml_ext_
     return GGML_STATUS_SUCCESS;
 }
 
+/* A node may have been changed by hand since its builder checked it. */
+static bool extents_fit(const struct ggml_tensor * a, const struct ggml_tensor * b, const struct ggml_tensor * dst) {
+    return a->ne[1] == b->ne[1] && a->ne[2] > 0 && a->ne[3] > 0 && b->ne[2] % a->ne[2] == 0 && b->ne[3] % a->ne[3] == 0 &&
+           dst->ne[0] == a->ne[0] && dst->ne[1] == b->ne[0] && dst->ne[2] == b->ne[2] && dst->ne[3] == b->ne[3];
+}
+
 static bool supports(void * user_data, ggml_backend_dev_t device, const struct ggml_tensor * node) {
     (void) user_data;
     (void) device;
     const struct ggml_tensor * a = node->src[0];
     const struct ggml_tensor * b = node->src[1];
-    return a != NULL && b != NULL && node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) &&
+    return a != NULL && b != NULL && extents_fit(a, b, node) && node->type == GGML_TYPE_F32 && node->nb[0] == sizeof(float) &&
            !cpu_pack_holds(a) && !cpu_pack_holds(b) && matrix_readable(a) && matrix_readable(b);
 }
 

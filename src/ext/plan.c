@@ -183,6 +183,7 @@ enum ggml_status graft_plan_make(ggml_backend_t backend, struct ggml_cgraph * gr
     if (plan == NULL || !reserve(plan, graph->n_nodes)) {
         status = base_fail(GGML_STATUS_ALLOC_FAILED, "no memory for a plan of %d nodes", graph->n_nodes);
     }
+    *out = plan; /* the caller's from here on: a rule of the client's may throw */
     for (int i = 0; status == GGML_STATUS_SUCCESS && i < graph->n_nodes; i++) {
         status = add_node(plan, backend, graph->nodes[i], i);
     }

@@ -209,7 +209,7 @@ static void check_accumulate(const struct line * line, int d, int n, enum kind k
 }
 
 static void check_row_scores(const struct line * line, int d, int n, enum kind kind) {
-    static float exact[MAX_D * BLOCK], scalar[ROWS][BLOCK];
+    static float exact[(MAX_D + 2) * BLOCK], scalar[ROWS][BLOCK];
     const bool   f16    = is_f16(line);
     const size_t size   = f16 ? 2 : 4, stride = (size_t) d + (size_t) (n % 3);
     const size_t total  = n > 0 ? (size_t) (n - 1) * stride + (size_t) d : 0;
@@ -241,7 +241,7 @@ static void check_row_scores(const struct line * line, int d, int n, enum kind k
 }
 
 static void check_row_accumulate(const struct line * line, int d, int n, enum kind kind) {
-    static float exact[MAX_D * BLOCK], scalar[ROWS][MAX_D], old[ROWS * MAX_D], p[ROWS][BLOCK];
+    static float exact[(MAX_D + 2) * BLOCK], scalar[ROWS][MAX_D], old[ROWS * MAX_D], p[ROWS][BLOCK];
     const bool   f16    = is_f16(line);
     const size_t size   = f16 ? 2 : 4, stride = (size_t) d + (size_t) (n % 3);
     const size_t total  = n > 0 ? (size_t) (n - 1) * stride + (size_t) d : 0;

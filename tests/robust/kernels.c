@@ -156,7 +156,7 @@ static void everywhere(enum mode mode, const char * text, int max_threads) {
 }
 
 TEST(a_task_fails) {
-    everywhere(TASK_FAILS, "refuses node", 5);
+    everywhere(TASK_FAILS, "refuses node", 4);
 }
 
 TEST(a_task_fails_without_a_text) {

@@ -77,8 +77,9 @@ CODES_INLINE void codes_fifth_bit(const uint8_t * qh, size_t size, int64_t block
 
 /* Adds `value` where bit 4 * i + (number of 128 bits) of 32 bytes is set. */
 CODES_INLINE void codes_bit_of_bytes(const uint8_t * bytes, int i, char value, CODES_PAIR) {
-    const long long low    = 0x0101010101010101ll << (4 * i);
-    const __m512i   select = _mm512_setr_epi64(low, low, low << 1, low << 1, low << 2, low << 2, low << 3, low << 3);
+    const uint64_t  bit    = (uint64_t) 0x0101010101010101u << (4 * i);
+    const long long bits[] = { (long long) bit, (long long) (bit << 1), (long long) (bit << 2), (long long) (bit << 3) };
+    const __m512i   select = _mm512_setr_epi64(bits[0], bits[0], bits[1], bits[1], bits[2], bits[2], bits[3], bits[3]);
     const __mmask64 a      = _mm512_test_epi8_mask(codes_16_in_all(bytes), select),
                     b      = _mm512_test_epi8_mask(codes_16_in_all(bytes + 16), select);
     *first                 = _mm512_mask_add_epi8(*first, a, *first, _mm512_set1_epi8(value));

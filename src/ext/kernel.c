@@ -233,6 +233,9 @@ static enum ggml_status check_desc(ggml_backend_dev_t device, const struct ggml_
     if (d->supports == NULL && d->match == NULL) {
         REFUSE("%s: neither supports nor match is given", d->name);
     }
+    if (d->match != NULL) {
+        REFUSE("%s: match is set: this version runs kernels of single nodes, no fusions", d->name);
+    }
     if ((d->execute == NULL) == (d->task == NULL)) {
         REFUSE("%s: exactly one of execute and task is needed, found %s", d->name, d->task != NULL ? "both" : "none");
     }

@@ -376,6 +376,17 @@ TEST(creation_is_checked) {
     ggml_free(ctx);
 }
 
+static int no_match(void * ud, ggml_backend_dev_t device, const struct ggml_tensor * const * nodes, int n_nodes, int first,
+                    int * pick) {
+    (void) ud;
+    (void) device;
+    (void) nodes;
+    (void) n_nodes;
+    (void) first;
+    (void) pick;
+    return 0;
+}
+
 TEST(registration_is_checked) {
     register_axpy();
     struct ggml_ext_kernel_desc k = { .size = sizeof(k), .name = "test.bad", .op = GGML_OP_SQR, .supports = axpy_supports, .task = axpy_task };
@@ -394,6 +405,7 @@ TEST(registration_is_checked) {
     REFUSED(bad.op_name = "test.axpy.v1", "GGML_OP_CUSTOM")
     REFUSED(bad.supports = NULL, "supports")
     REFUSED(bad.task = NULL, "exactly one")
+    REFUSED(bad.match = no_match, "fusions")
     CHECK(ggml_ext_register_kernel(NULL, &k) != GGML_STATUS_SUCCESS);
     CHECK(ggml_ext_register_kernel(cpu(), NULL) != GGML_STATUS_SUCCESS);
     struct {

@@ -48,8 +48,8 @@ static bool mode_known(int mode) {
 static bool sections_valid(const struct rope_params * p) {
     int64_t sum = 0;
     for (int i = 0; i < GGML_MROPE_SECTIONS; i++) {
-        if (p->sections[i] < 0) {
-            return false;
+        if (p->sections[i] < 0 || p->sections[i] > INT32_MAX / GGML_MROPE_SECTIONS) {
+            return false; /* their sums are int */
         }
         sum += p->sections[i];
     }

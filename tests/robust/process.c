@@ -179,6 +179,8 @@ static void * busy(void * arg) {
 TEST(fork_while_others_compute) {
 #ifdef UNDER_TSAN
     SKIP("fork with threads is not supported by TSan");
+#elif defined(UNDER_ASAN)
+    SKIP("ASan's allocator may be locked in a child that is forked while another thread allocates");
 #else
     struct ggml_threadpool_params params = ggml_threadpool_params_default(3);
     struct ggml_threadpool *      pool   = ggml_threadpool_new(&params);

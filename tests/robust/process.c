@@ -291,14 +291,14 @@ TEST(kernels_turned_off_by_the_environment) {
 
 /* ---- loading ---- */
 
-static bool own_library(char * path, size_t n) {
+__attribute__((unused)) static bool own_library(char * path, size_t n) {
     Dl_info info;
     return dladdr((void *) ggml_backend_dev_count, &info) != 0 && (size_t) snprintf(path, n, "%s", info.dli_fname) < n;
 }
 
 /* In a process that does not have the library: load, compute with threads, unload, again. Code for that process: this program with
  * an argument is the harness's filter, so it is written by hand here and linked to nothing. */
-static const char loader_source[] =
+__attribute__((unused)) static const char loader_source[] =
     "#include <dlfcn.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
     "#include \"ggml.h\"\n#include \"ggml-cpu.h\"\n#include \"ggml-backend.h\"\n"
     "#define GET(name) __typeof__(name) * f_##name = (__typeof__(name) *) dlsym(h, #name); if (!f_##name) { puts(#name); return 2; }\n"

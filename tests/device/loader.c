@@ -86,7 +86,7 @@ TEST(this_library_is_refused) {
         REQUIRE(path_of_library(names[i], path, sizeof(path)));
         check_refused(path, "this library itself");
     }
-    char folder[] = "/tmp/graft-copy-XXXXXX";
+    char folder[] = P_tmpdir "/graft-copy-XXXXXX";
     char copy[64];
     REQUIRE(mkdtemp(folder) != NULL);
     snprintf(copy, sizeof(copy), "%s/libggml-other.so", folder);
@@ -217,7 +217,7 @@ TEST(child_beside_a_module) {
 }
 
 TEST(executable_folder) {
-    char folder[] = "/tmp/graft-exe-XXXXXX";
+    char folder[] = P_tmpdir "/graft-exe-XXXXXX";
     char program[64], module[64], unknown[64], command[256];
     if (getenv("GRAFT_TEST_CHILD") != NULL) {
         return;

@@ -170,7 +170,7 @@ TEST(guid_time_and_memory) {
 }
 
 TEST(files_open_by_name) {
-    char      name[] = "/tmp/graft-\xc3\xa4-XXXXXX"; /* UTF-8 */
+    char      name[] = P_tmpdir "/graft-\xc3\xa4-XXXXXX"; /* UTF-8 */
     const int fd     = mkstemp(name);
     REQUIRE(fd >= 0);
     close(fd);

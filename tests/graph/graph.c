@@ -501,7 +501,7 @@ static int count(const char * text, const char * part) {
 
 TEST(dot_of_a_forward_graph) { /* X2 */
     struct ggml_context * ctx    = new_context(100);
-    char                  path[] = "/tmp/graft-dot-XXXXXX";
+    char                  path[] = P_tmpdir "/graft-dot-XXXXXX";
     char                  text[1 << 13];
     const int             file = mkstemp(path);
     REQUIRE(file >= 0);

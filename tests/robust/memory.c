@@ -317,7 +317,7 @@ static enum outcome write_file(void) {
 }
 
 TEST(files) {
-    snprintf(path, sizeof(path), "/tmp/graft-robust-%d.gguf", (int) getpid());
+    snprintf(path, sizeof(path), P_tmpdir "/graft-robust-%d.gguf", (int) getpid());
     CHECK(write_file() == DONE);
     refuse(read_file);
     remove(path);

@@ -40,7 +40,7 @@ static bool use_comma(char * folder, size_t n) {
         }
     }
     char command[300];
-    snprintf(folder, n, "/tmp/graft-locale-%d", (int) getpid());
+    snprintf(folder, n, P_tmpdir "/graft-locale-%d", (int) getpid());
     snprintf(command, sizeof(command), "mkdir -p %s && localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder, folder);
     if (system(command) > 255) { /* warnings end with 1 */
     }
@@ -58,7 +58,7 @@ static void print_all(char * dump, size_t n) {
     log_text[0] = 0;
     ggml_log_set(keep, NULL);
     ggml_graph_print(graph);
-    snprintf(name, sizeof(name), "/tmp/graft-robust-%d.dot", (int) getpid());
+    snprintf(name, sizeof(name), P_tmpdir "/graft-robust-%d.dot", (int) getpid());
     ggml_graph_dump_dot(graph, NULL, name);
     ggml_log_set(NULL, NULL);
     FILE * file = fopen(name, "r");
@@ -342,7 +342,7 @@ TEST(loaded_and_unloaded_and_twice) {
 #else
     char library[PATH_MAX], base[64], source[80], command[PATH_MAX * 2];
     REQUIRE(own_library(library, sizeof(library)));
-    snprintf(base, sizeof(base), "/tmp/graft-robust-loader-%d", (int) getpid());
+    snprintf(base, sizeof(base), P_tmpdir "/graft-robust-loader-%d", (int) getpid());
     snprintf(source, sizeof(source), "%s.c", base);
     FILE * file = fopen(source, "w");
     REQUIRE(file != NULL);

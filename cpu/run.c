@@ -18,7 +18,7 @@
 #include "ggml-impl.h"
 
 struct sync {
-    _Alignas(64) atomic_uint_fast64_t word;
+    _Alignas(32) atomic_uint_fast64_t word; /* two steps share a cache line: workers are seldom in both */
     atomic_int_fast64_t next;   /* phase : 20 | chunk : 44: a chunk belongs to the phase it was drawn in */
     atomic_int          passed; /* workers of the team at the barrier after the step */
 };
